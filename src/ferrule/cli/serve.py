@@ -140,13 +140,13 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
         click.echo(f"warning: {warning}", err=True)
     _without_holes()
     listening = serving.bind_socket(settings, options["fd"])
-    place = _place(workspace, settings, serving.address_of(settings, listening))
+    place = _place(workspace, settings, serving.find_address(settings, listening))
     notes: list[Note] = []
 
     def begun(tools: str) -> None:
         _settled()
         if not is_child:
-            at = serving.local_address(listening)
+            at = serving.find_local_address(listening)
             notes.extend(noted(workspace.root, at))
             click.echo(_told_json(place, settings, at) if options["as_json"] else _told(place, settings, tools, at))
             sys.stdout.flush()

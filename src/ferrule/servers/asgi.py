@@ -29,11 +29,11 @@ LONGEST_LENGTH = 18
 
 
 class ClientGone(Exception):
-    """Whoever asked went away while sending. A normal event: nothing is answered, nothing is logged."""
+    """The client disconnected while sending. A normal event: no answer, no log line."""
 
 
 class TooLarge(Exception):
-    """A body has more bytes than are taken."""
+    """A body with more bytes than the limit."""
 
 
 class HttpRequest:
@@ -44,7 +44,7 @@ class HttpRequest:
     )  # fmt: skip
 
     def __init__(self, scope: Scope, receive: Receive, send: Send | None = None) -> None:
-        """`send`: for whoever may have to begin its answer before it is known; what it gives back then ends that answer."""
+        """`send`: for an endpoint that may begin its answer early; the answer it returns then is the end of that one."""
         self.scope = scope
         self.send = send
         self.method: str = scope["method"]
@@ -61,14 +61,14 @@ class HttpRequest:
         a head is not remembered."""
 
     def header(self, name: bytes) -> str | None:
-        """The first header of a name (lower case), without space around it."""
+        """Returns the first header of a name (lower case), stripped."""
         for found, value in self.headers:
             if found == name:
                 return value.decode("latin-1").strip(" \t")
         return None
 
     def all_headers(self, name: bytes) -> list[bytes]:
-        """Every header of a name (lower case), as it came."""
+        """Returns every header of a name (lower case), unchanged."""
         return [value for found, value in self.headers if found == name]
 
     def read(self, limit: int) -> bytes | Awaitable[bytes]:
@@ -100,45 +100,46 @@ class HttpRequest:
 
     @property
     def task(self) -> asyncio.Task[Any] | None:
-        """Whoever answers it, where the server knows; None while no task has to."""
+        """The task that answers, where the server knows it; None before there is one."""
         return None
 
-    async def gone(self) -> None:
-        """Returns when the client has closed the connection, or was dropped. Only after the body was read."""
+    async def wait_until_gone(self) -> None:
+        """Returns when the client has disconnected, or was dropped. Only after the body was read."""
         if self.watcher is not None:
             self.watcher(self)
         if self._dropped is None:
             self._dropped = asyncio.Event()
-        waiting = {asyncio.ensure_future(self._left()), asyncio.ensure_future(self._dropped.wait())}
+        waiting = {asyncio.ensure_future(self._wait_for_disconnect()), asyncio.ensure_future(self._dropped.wait())}
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for one in waiting:
                 one.cancel()
 
-    async def _left(self) -> None:
+    async def _wait_for_disconnect(self) -> None:
         pause = 0.01
         while (await self._receive())["type"] != "http.disconnect":
             await asyncio.sleep(pause)  # some servers say "no more body" again and again, at once
             pause = min(2 * pause, 1.0)
 
     def drop(self) -> None:
-        """Treat the client as gone, since its credential is."""
+        """Treats the client as disconnected, because its credential has ended."""
         if self._dropped is None:
             self._dropped = asyncio.Event()
         self._dropped.set()
 
 
-def on_behalf(
+def make_inner_request(
     outer: HttpRequest, method: str, path: str, query: bytes, headers: Iterable[Header], body: bytes
 ) -> HttpRequest:
-    """A request that this process makes to itself, for one that came: its client is that one's, and goes with it."""
+    """Returns a request that this process makes to itself, on behalf of another: it ends when that one's client
+    disconnects."""
     parts = iter([{"type": "http.request", "body": body}])
 
     async def receive() -> MutableMapping[str, Any]:
         for part in parts:
             return part
-        await outer.gone()
+        await outer.wait_until_gone()
         return {"type": "http.disconnect"}
 
     scope = {"type": "http", "method": method, "path": path, "query_string": query, "headers": list(headers)}
@@ -156,14 +157,14 @@ class HttpAnswer:
         self.headers = list(headers)
 
     async def send(self, send: Send) -> None:
-        """Put it on the wire."""
+        """Sends the answer."""
         self.headers.append((b"content-length", str(len(self.body)).encode()))
         await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
         await send({"type": "http.response.body", "body": self.body})
 
 
 class HttpStream:
-    """An answer in parts, as they come. The source is closed however it ends; a client that goes away ends it."""
+    """An answer in parts, as they come. The source is closed however it ends; a client that disconnects ends it."""
 
     __slots__ = ("headers", "source", "status")
 
@@ -173,7 +174,7 @@ class HttpStream:
         self.headers = list(headers)
 
     async def send(self, send: Send) -> None:
-        """Put it on the wire."""
+        """Sends the answer, part by part."""
         try:
             await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
             async for part in self.source:
@@ -189,9 +190,9 @@ _LARGE = 64 * 1024
 
 
 @contextmanager
-def no_garbage(text: bytes) -> Iterator[None]:
-    """While a large text is decoded, nobody looks for garbage: a million members are none, and looking through them again and
-    again takes longer than everything else."""
+def pause_garbage_collection(text: bytes) -> Iterator[None]:
+    """Pauses garbage collection while a large text is decoded: a million members are no garbage, and scanning them
+    again and again takes longer than everything else."""
     is_paused = len(text) > _LARGE and gc.isenabled()
     if is_paused:
         gc.disable()

@@ -175,12 +175,12 @@ def _explain_bind_error(error: OSError) -> str:
     return "--host takes an address of this machine, 0.0.0.0 for all of them"
 
 
-def address_of(settings: ServeSettings, listening: socket.socket) -> str:
+def find_address(settings: ServeSettings, listening: socket.socket) -> str:
     """Returns the address that clients connect to; a loopback one when the server listens everywhere."""
-    return settings.public_url or f"http://{local_address(listening)}"
+    return settings.public_url or f"http://{find_local_address(listening)}"
 
 
-def local_address(listening: socket.socket) -> str:
+def find_local_address(listening: socket.socket) -> str:
     """Returns the host and port under which programs of this machine reach the socket."""
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)

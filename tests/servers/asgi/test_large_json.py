@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from ferrule.servers.asgi import no_garbage
+from ferrule.servers.asgi import pause_garbage_collection
 
 
 def test_nobody_looks_for_garbage_while_a_large_text_is_read() -> None:
@@ -20,14 +20,14 @@ def test_nobody_looks_for_garbage_while_a_large_text_is_read() -> None:
 
     gc.callbacks.append(note)
     try:
-        with no_garbage(text):
+        with pause_garbage_collection(text):
             json.loads(text)
             assert not looked
         assert gc.isenabled()
-        with pytest.raises(ValueError, match="oh"), no_garbage(text):
+        with pytest.raises(ValueError, match="oh"), pause_garbage_collection(text):
             raise ValueError("oh")
         assert gc.isenabled()
-        with no_garbage(b"[]"):
+        with pause_garbage_collection(b"[]"):
             assert gc.isenabled()
     finally:
         gc.callbacks.remove(note)

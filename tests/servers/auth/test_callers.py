@@ -7,17 +7,17 @@ import pytest
 from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import GrantSettings
-from ferrule.servers.auth.callers import LOCAL, Caller, Refused, caller_of, granted, has_scope, require_scopes
+from ferrule.servers.auth.callers import LOCAL, Caller, Refused, apply_grants, has_scope, make_caller, require_scopes
 
 NOBODY: frozenset[str] = frozenset()
 
 
 def caller(*scopes: str, tenant: str | None = None, is_local: bool = True) -> Caller:
-    return caller_of("ann", "token:1", frozenset(scopes), NOBODY, KeyLimits(tenant=tenant), is_local=is_local)
+    return make_caller("ann", "token:1", frozenset(scopes), NOBODY, KeyLimits(tenant=tenant), is_local=is_local)
 
 
 def bound(grants: list[GrantSettings], principal: str = "ann", said: KeyLimits | None = None) -> KeyLimits:
-    return granted(grants, principal, frozenset({"sales"}), said or KeyLimits(), [LOCAL])
+    return apply_grants(grants, principal, frozenset({"sales"}), said or KeyLimits(), [LOCAL])
 
 
 def test_who_administers_may_call_and_approving_is_never_implied() -> None:

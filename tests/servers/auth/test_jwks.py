@@ -19,8 +19,8 @@ from ferrule.servers.auth.jwks import (
     MIN_FETCH_INTERVAL_SECONDS,
     IssuerKeys,
     KeysUnknown,
-    client_for,
-    hosts_of,
+    list_hosts,
+    make_client,
 )
 from tests.driven import driven
 from tests.servers.issuer import Issuer, issuing, public
@@ -39,7 +39,7 @@ class Watch:
 @asynccontextmanager
 async def keys_of(issuer: Issuer, **said: Any) -> AsyncIterator[tuple[IssuerKeys, Watch, list[int]]]:
     settings, watch, changes = JwtSettings(issuer=issuer.url, **said), Watch(), []
-    client = client_for(hosts_of([settings]))
+    client = make_client(list_hosts([settings]))
     keys = IssuerKeys(settings, client, lambda: changes.append(1), watch)
     try:
         yield keys, watch, changes

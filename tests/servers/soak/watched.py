@@ -15,14 +15,14 @@ from pathlib import Path
 
 from ferrule.app.surface import SurfaceHandle
 from ferrule.cli import main
-from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.request import Http1Request
 from ferrule.servers.mcp.transports.session_store import HttpSession
 from ferrule.servers.mcp.transports.stdio import StdioConversation
 from ferrule.servers.mcp.transports.streams import EventStream
 
 COUNTED = {
-    "connections": Connection,
+    "connections": ServerConnection,
     "requests": Http1Request,
     "sessions": HttpSession,
     "streams": EventStream,

@@ -62,7 +62,7 @@ class Background:
         self._streams[key] += 1
         part: asyncio.Future[bytes | None] = asyncio.ensure_future(_next(source))
         ends: set[asyncio.Future[Any]] = {
-            asyncio.ensure_future(request.gone()),
+            asyncio.ensure_future(request.wait_until_gone()),
             asyncio.ensure_future(self._closing.wait()),
         }
         try:

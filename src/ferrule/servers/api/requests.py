@@ -18,7 +18,7 @@ from ferrule.model.value import is_deeper
 from ferrule.runtime.pipeline.arguments.hostile_json import find_repeated_name
 from ferrule.schema.pointers import write_pointer
 from ferrule.servers.api.replies import Member, Problem
-from ferrule.servers.asgi import HttpRequest, no_garbage
+from ferrule.servers.asgi import HttpRequest, pause_garbage_collection
 
 _KIND_WORDS = {
     "object": "an object",
@@ -149,7 +149,7 @@ def decode_body(request: HttpRequest, body: bytes, shape: type[Shape], *, depth:
     try:
         if not body.isascii():
             body.decode()  # msgspec.Raw members are not decoded, so their UTF-8 is not checked yet
-        with no_garbage(body):
+        with pause_garbage_collection(body):
             found = msgspec.json.decode(body, type=shape)
             if is_deeper(body, depth):
                 raise _too_deep(depth)

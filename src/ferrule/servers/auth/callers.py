@@ -104,7 +104,7 @@ SIGNED = "oxp"
 """Origin of `[serve.oxp] jwt_secret_env` tokens in grants."""
 
 
-def granted(
+def apply_grants(
     grants: Iterable[GrantSettings], principal: str, groups: frozenset[str], said: KeyLimits, origins: Sequence[str]
 ) -> KeyLimits:
     """Returns the caller's limits: those of its credential, and for the rest those of the first matching grant. Raises
@@ -113,7 +113,7 @@ def granted(
     `origins`: the names of the place the credential is from.
     """
     for grant in grants:
-        if not _fits(grant, principal, groups, said.tenant, origins):
+        if not _is_for(grant, principal, groups, said.tenant, origins):
             continue
         if grant.refuse:
             detail = f"{principal}, whom a grant of [[serve.grants]] refuses"
@@ -127,7 +127,7 @@ def granted(
     return said
 
 
-def caller_of(
+def make_caller(
     principal: str, channel: str, scopes: frozenset[str], groups: frozenset[str], bound: KeyLimits, *, is_local: bool
 ) -> Caller:
     """Returns the caller. A foreign one always belongs to a tenant; a local key without one is for the whole workspace."""
@@ -136,7 +136,7 @@ def caller_of(
     return Caller(identity, tenant, bound.agent, bound.role, bound.surface, is_operator=ADMIN in scopes)
 
 
-def _fits(
+def _is_for(
     grant: GrantSettings, principal: str, groups: frozenset[str], tenant: str | None, origins: Sequence[str]
 ) -> bool:
     return (

@@ -27,8 +27,8 @@ from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.servers.asgi import Header, HttpRequest
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.hosts import Door
-from ferrule.servers.auth.jwks import KEPT_SECONDS, Clients, client_for
-from ferrule.servers.auth.jwt_gate import Issuers, TokenRejected, Verified
+from ferrule.servers.auth.jwks import KEPT_SECONDS, ClientFactory, make_client
+from ferrule.servers.auth.jwt_gate import Issuers, TokenRejected, VerifiedToken
 from ferrule.servers.auth.keys_gate import KeyRing
 from ferrule.servers.auth.metadata import Metadata
 
@@ -86,7 +86,7 @@ class Watch:
 
     def _stands(self, opened: _Opened) -> bool:
         try:
-            return self._keys.held(opened.secret).caller == opened.caller
+            return self._keys.authenticate(opened.secret).caller == opened.caller
         except (AccessError, Refused):
             return False
 
@@ -116,7 +116,7 @@ class GuardedGate:
         self,
         settings: ServeSettings,
         access: Access,
-        clients: Clients = client_for,
+        clients: ClientFactory = make_client,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`clients` makes the HTTP client that reaches issuers. Raises SettingsError."""
@@ -167,7 +167,7 @@ class GuardedGate:
 
     def _let_in(self, known: _Known, request: HttpRequest, now: float) -> Caller:
         if now >= known.note_at:
-            known.note_at = self._keys.used(known.token_id)
+            known.note_at = self._keys.note_use(known.token_id)
         request.watcher = self._watch_it
         return known.caller
 
@@ -215,7 +215,7 @@ class GuardedGate:
         """Why the keys cannot be read. Where others come in as well, that keeps out only those who come with a key."""
         try:
             if not self._takes_others:
-                self._keys.demand_readable()
+                self._keys.check_readable()
         except AccessError as error:
             return str(error)
         return None
@@ -240,23 +240,23 @@ class GuardedGate:
             verified = self._issuers.verify(secret, self.metadata.resource(request).audiences)
         except TokenRejected as why:
             raise self._invalid(request, f"an access token: {why}") from None
-        return self._hold(verified) if isinstance(verified, Verified) else self._hold_later(verified, request)
+        return self._hold(verified) if isinstance(verified, VerifiedToken) else self._hold_later(verified, request)
 
-    async def _hold_later(self, verified: Awaitable[Verified], request: HttpRequest) -> _Known:
+    async def _hold_later(self, verified: Awaitable[VerifiedToken], request: HttpRequest) -> _Known:
         try:
             return self._hold(await verified)
         except TokenRejected as why:
             raise self._invalid(request, f"an access token: {why}") from None
 
-    def _hold(self, verified: Verified) -> _Known:
+    def _hold(self, verified: VerifiedToken) -> _Known:
         again_at = min(verified.ends, self._clock() + KEPT_SECONDS)
         return _Known(verified.caller, verified.ends, again_at, _NEVER)
 
     def _key(self, secret: str, request: HttpRequest) -> _Known:
         try:
-            held = self._keys.held(secret)
+            held = self._keys.authenticate(secret)
         except InvalidToken:
-            raise self._invalid(request, self._keys.why_not(secret)) from None
+            raise self._invalid(request, self._keys.why_invalid(secret)) from None
         except AccessError as error:
             raise self._unreadable(error) from None
         return _Known(held.caller, held.ends, held.ends, 0.0, held.token_id)
@@ -310,6 +310,6 @@ def _opens_without_keys(settings: OxpSettings) -> bool:
     return "none" in settings.auth or ("jwt" in settings.auth and bool(settings.jwt_secret_env))
 
 
-def gate_of(settings: ServeSettings, access: Access, clients: Clients = client_for) -> GuardedGate | OpenGate:
+def gate_of(settings: ServeSettings, access: Access, clients: ClientFactory = make_client) -> GuardedGate | OpenGate:
     """The gate that the settings ask for. `clients` makes the HTTP client that reaches issuers. Raises SettingsError."""
     return GuardedGate(settings, access, clients) if settings.auth else OpenGate(settings)

@@ -155,7 +155,7 @@ class IssuerKeys:
             )
         ):
             fetched = await self._fetch(base + path)
-            metadata = _metadata(fetched) if fetched.status == 200 else None
+            metadata = _read_metadata(fetched) if fetched.status == 200 else None
             if metadata is None or not metadata.jwks_uri:
                 continue
             if metadata.issuer != issuer:
@@ -180,21 +180,21 @@ class IssuerKeys:
         return await self._client.fetch("GET", url, headers, max_bytes=_MOST_BYTES, timeout_seconds=_ANSWER_SECONDS)
 
 
-Clients = Callable[[Collection[str]], Client]
+ClientFactory = Callable[[Collection[str]], Client]
 """Makes a client that may reach these hosts wherever they are, and otherwise public addresses only."""
 
 
-def client_for(also: Collection[str]) -> Client:
+def make_client(also: Collection[str]) -> Client:
     """Returns a client outside any workspace."""
     return Client(Guard(also))
 
 
-def hosts_of(issuers: Sequence[JwtSettings]) -> list[str]:
+def list_hosts(issuers: Sequence[JwtSettings]) -> list[str]:
     """Returns the hosts that issuer settings name: an operator wrote them, so the client may reach them."""
     return [parse_url(url).place for issuer in issuers for url in (issuer.issuer, issuer.jwks_url) if url]
 
 
-def _metadata(fetched: Fetched) -> _Metadata | None:
+def _read_metadata(fetched: Fetched) -> _Metadata | None:
     try:
         return msgspec.json.decode(fetched.body, type=_Metadata)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -209,7 +209,7 @@ def _parse_key(written: Any) -> IssuerKey | None:
     if kind not in ("RSA", "EC", "OKP") or "d" in written or not isinstance(kid, str | None):
         return None  # a published private or shared key proves nothing
     try:
-        value = jwt.PyJWK.from_dict(written).key if algorithm else _algorithm_for(kind).from_jwk(written)
+        value = jwt.PyJWK.from_dict(written).key if algorithm else _find_algorithm(kind).from_jwk(written)
     except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):
         return None
     if kind == "RSA" and value.key_size < _LEAST_RSA_BITS:
@@ -217,5 +217,5 @@ def _parse_key(written: Any) -> IssuerKey | None:
     return IssuerKey(kid, algorithm if isinstance(algorithm, str) else None, kind, value)
 
 
-def _algorithm_for(kind: str) -> Any:
+def _find_algorithm(kind: str) -> Any:
     return {"RSA": algorithms.RSAAlgorithm, "EC": algorithms.ECAlgorithm, "OKP": algorithms.OKPAlgorithm}[kind]

@@ -17,8 +17,8 @@ from ferrule.access.tokens import FOREIGN, KeyLimits
 from ferrule.infra.network.client import Client
 from ferrule.model.approval import SCOPES
 from ferrule.model.serving import GrantSettings, JwtSettings
-from ferrule.servers.auth.callers import Caller, Refused, caller_of, granted
-from ferrule.servers.auth.jwks import Clients, IssuerKey, IssuerKeys, KeysUnknown, client_for, hosts_of
+from ferrule.servers.auth.callers import Caller, Refused, apply_grants, make_caller
+from ferrule.servers.auth.jwks import ClientFactory, IssuerKey, IssuerKeys, KeysUnknown, list_hosts, make_client
 from ferrule.servers.auth.refusals import reason_of
 
 _log = logging.getLogger("ferrule.serve")
@@ -34,7 +34,7 @@ class TokenRejected(Exception):
     """A token that is not valid here. The text is for the log."""
 
 
-class Verified(NamedTuple):
+class VerifiedToken(NamedTuple):
     """The caller of a valid token, and when the token ends, in seconds since 1970."""
 
     caller: Caller
@@ -49,14 +49,14 @@ class Issuers:
         issuers: Sequence[JwtSettings],
         grants: Sequence[GrantSettings],
         changed: Callable[[], None],
-        clients: Clients = client_for,
+        clients: ClientFactory = make_client,
     ) -> None:
         """`changed` is called when the set of valid keys changes."""
         self._grants = grants
-        self._client: Client = clients(hosts_of(issuers))
+        self._client: Client = clients(list_hosts(issuers))
         self._by_name = {issuer.issuer: (issuer, IssuerKeys(issuer, self._client, changed)) for issuer in issuers}
 
-    def verify(self, token: str, audiences: Sequence[str]) -> Verified | Awaitable[Verified]:
+    def verify(self, token: str, audiences: Sequence[str]) -> VerifiedToken | Awaitable[VerifiedToken]:
         """Returns the caller of a token for one of these audiences; something to await when its issuer has to be asked
         for keys. Raises TokenRejected and Refused.
         """
@@ -68,7 +68,7 @@ class Issuers:
             raise TokenRejected("it is signed with an algorithm that [serve.jwt] algorithms does not allow")
         wanted = (issuer.audience,) if issuer.audience else tuple(audiences)
 
-        def check(candidates: Sequence[IssuerKey]) -> Verified:
+        def check(candidates: Sequence[IssuerKey]) -> VerifiedToken:
             return self._build_caller(self._verify_claims(token, candidates, algorithm, issuer, wanted), issuer)
 
         candidates = keys.find_candidates(kid, algorithm)
@@ -126,7 +126,7 @@ class Issuers:
             return claims
         raise TokenRejected(wrong)
 
-    def _build_caller(self, claims: dict[str, Any], issuer: JwtSettings) -> Verified:
+    def _build_caller(self, claims: dict[str, Any], issuer: JwtSettings) -> VerifiedToken:
         if "cnf" in claims:
             raise TokenRejected("it is bound to a key of its holder, and nothing here can see that key")
         origin = issuer.name or issuer.issuer
@@ -145,16 +145,16 @@ class Issuers:
             agent=_read_name(claims, issuer.agent_claim),
             role=_read_name(claims, issuer.role_claim),
         )
-        bound = granted(self._grants, principal, groups, claimed, (origin, issuer.issuer))
+        bound = apply_grants(self._grants, principal, groups, claimed, (origin, issuer.issuer))
         # A channel is a person at a client, not a token: a refreshed token must not approve what the previous one requested.
         channel = f"jwt:{principal}{FOREIGN}{client}"
-        caller = caller_of(principal, channel, _scopes(claims, issuer), groups, bound, is_local=False)
-        return Verified(caller, float(claims["exp"]) + issuer.leeway_seconds)
+        caller = make_caller(principal, channel, _list_scopes(claims, issuer), groups, bound, is_local=False)
+        return VerifiedToken(caller, float(claims["exp"]) + issuer.leeway_seconds)
 
 
 async def _check_later(
-    candidates: Awaitable[Sequence[IssuerKey]], check: Callable[[Sequence[IssuerKey]], Verified]
-) -> Verified:
+    candidates: Awaitable[Sequence[IssuerKey]], check: Callable[[Sequence[IssuerKey]], VerifiedToken]
+) -> VerifiedToken:
     """Checks a token once its issuer's keys have arrived. Raises TokenRejected and Refused."""
     try:
         known = await candidates
@@ -163,7 +163,7 @@ async def _check_later(
     return check(known)
 
 
-def _scopes(claims: dict[str, Any], issuer: JwtSettings) -> frozenset[str]:
+def _list_scopes(claims: dict[str, Any], issuer: JwtSettings) -> frozenset[str]:
     """Returns our scopes among those of the token, by their names in the settings and by their own."""
     written = [word for name in ("scope", "scp") for text in _list_words(claims.get(name)) for word in text.split()]
     ours = {issuer.scopes.get(word, word) for word in written} | set(issuer.default_scopes)

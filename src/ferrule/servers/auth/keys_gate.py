@@ -15,13 +15,13 @@ from ferrule.access.keys import Access
 from ferrule.access.last_use import COARSE_SECONDS
 from ferrule.access.tokens import KeyLimits, Token, read_token_id
 from ferrule.model.serving import GrantSettings
-from ferrule.servers.auth.callers import LOCAL, Caller, caller_of, granted
+from ferrule.servers.auth.callers import LOCAL, Caller, apply_grants, make_caller
 
 _log = logging.getLogger("ferrule.serve")
 _NEVER = float("inf")
 
 
-class Held(NamedTuple):
+class AuthenticatedKey(NamedTuple):
     """The caller of a key, and when the key ends, in seconds since 1970."""
 
     caller: Caller
@@ -44,16 +44,16 @@ class KeyRing:
         self._noted: dict[str, float] = {}
         self._writing: asyncio.Future[None] | None = None
 
-    def held(self, secret: str) -> Held:
+    def authenticate(self, secret: str) -> AuthenticatedKey:
         """Returns the caller that a key authenticates. Raises AccessError and Refused."""
         token, ends = self._access.present(secret)
-        return Held(self._caller(token), _NEVER if ends is None else ends, token.id)
+        return AuthenticatedKey(self._make_caller(token), _NEVER if ends is None else ends, token.id)
 
-    def demand_readable(self) -> None:
+    def check_readable(self) -> None:
         """Raises AccessError when the keys are missing or unreadable."""
         self._access.check_readable()
 
-    def why_not(self, secret: str) -> str:
+    def why_invalid(self, secret: str) -> str:
         """Returns why a secret is not valid, for the log; never contains the secret."""
         known = {token.id: token for token in self._access.list_tokens()}
         token = known.get(read_token_id(secret))
@@ -70,16 +70,18 @@ class KeyRing:
         token. Raises AccessError and Refused.
         """
         channel = self._access.local_agent().channel
-        return next(self._caller(token) for token in self._access.list_tokens() if token.identity.channel == channel)
+        return next(
+            self._make_caller(token) for token in self._access.list_tokens() if token.identity.channel == channel
+        )
 
-    def _caller(self, token: Token) -> Caller:
+    def _make_caller(self, token: Token) -> Caller:
         groups = frozenset(token.groups)
         said = KeyLimits(tenant=token.tenant, agent=token.agent, role=token.role, surface=token.surface)
-        bound = granted(self._grants, token.person, groups, said, (LOCAL,))
+        bound = apply_grants(self._grants, token.person, groups, said, (LOCAL,))
         identity = token.identity
-        return caller_of(identity.principal, identity.channel, identity.scopes, groups, bound, is_local=True)
+        return make_caller(identity.principal, identity.channel, identity.scopes, groups, bound, is_local=True)
 
-    def used(self, token_id: str) -> float:
+    def note_use(self, token_id: str) -> float:
         """Records a use and returns when the next use is worth recording.
 
         A thread writes it, every ten minutes at most, so no request waits for the file.

@@ -1,4 +1,4 @@
-"""What clients learn about authorization: the challenge of a refusal, and the protected-resource metadata (RFC 9728).
+"""Metadata about authorization for clients: the challenge of a refusal, and the protected-resource document (RFC 9728).
 
 Both are built from the settings and the bound address, never from what a request claims (MCP-272).
 """
@@ -52,7 +52,7 @@ class Metadata:
         self._issuers = settings.issuers
         self._path = settings.mcp.path
         self._door = door
-        self._fixed = _public(settings)
+        self._fixed = _read_public_address(settings)
 
     def resource(self, request: HttpRequest) -> ProtectedResource:
         """Returns this server's address. Without `public_url` it is the local name of the request and the real port."""
@@ -78,7 +78,7 @@ class Metadata:
         body = {
             "resource": resource.url,
             "authorization_servers": [issuer.issuer for issuer in self._issuers],
-            "scopes_supported": list(self.names_of((CALL,))),
+            "scopes_supported": list(self.rename_scopes((CALL,))),
             "bearer_methods_supported": ["header"],
             "resource_name": "Ferrule",
         }
@@ -90,26 +90,26 @@ class Metadata:
         fields = {"error": error, "error_description": why}
         if self._issuers:
             fields["resource_metadata"] = self.resource(request).metadata_url
-            fields["scope"] = " ".join(self.names_of(scopes))
+            fields["scope"] = " ".join(self.rename_scopes(scopes))
         elif error == "insufficient_scope":
             fields["scope"] = " ".join(scopes)
         parts = ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)
         return f"Bearer {parts}" if parts else 'Bearer realm="ferrule"'
 
-    def names_of(self, scopes: Iterable[str]) -> tuple[str, ...]:
+    def rename_scopes(self, scopes: Iterable[str]) -> tuple[str, ...]:
         """Returns our scopes under the names of the first issuer that renames them."""
-        return tuple(dict.fromkeys(self._name_of(scope) for scope in scopes))
+        return tuple(dict.fromkeys(self._rename_scope(scope) for scope in scopes))
 
-    def _name_of(self, scope: str) -> str:
-        return next((name for issuer in self._issuers for name in names_for(issuer, scope)), scope)
+    def _rename_scope(self, scope: str) -> str:
+        return next((name for issuer in self._issuers for name in list_names(issuer, scope)), scope)
 
 
-def names_for(issuer: JwtSettings, scope: str) -> list[str]:
+def list_names(issuer: JwtSettings, scope: str) -> list[str]:
     """Returns an issuer's names for one of our scopes, where it has its own."""
     return [theirs for theirs, ours in issuer.scopes.items() if ours == scope and scope in SCOPES]
 
 
-def _public(settings: ServeSettings) -> ProtectedResource | None:
+def _read_public_address(settings: ServeSettings) -> ProtectedResource | None:
     try:
         target = parse_url(settings.public_url) if settings.public_url else None
     except BadUrl:

@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.servers.api.endpoint import PREFIX, HttpEndpoint
 from ferrule.servers.api.replies import AnyReply, JsonReply, Problem
-from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest, HttpStream, on_behalf
+from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest, HttpStream, make_inner_request
 from ferrule.servers.auth.callers import Caller
 
 
@@ -77,7 +77,9 @@ class Api:
         pairs = [(name, _format_value(value)) for name, value in query.items() if value is not None and value != ""]
         added = [*headers, *((b"content-type", b"application/json") for _ in range(bool(body)))]
         kept = [pair for pair in self._request.headers if pair[0] in (b"host", b"authorization", b"ferrule-run")]
-        made = on_behalf(self._request, method, PREFIX + path, urlencode(pairs).encode(), [*kept, *added], body)
+        made = make_inner_request(
+            self._request, method, PREFIX + path, urlencode(pairs).encode(), [*kept, *added], body
+        )
         made.watcher = self._request.watcher
         return made
 

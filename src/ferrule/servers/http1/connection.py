@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from ferrule.infra.tasks import EagerTasks
 from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
-from ferrule.servers.http1.reader import Reader, Unreadable
+from ferrule.servers.http1.reader import MalformedRequest, RequestReader
 from ferrule.servers.http1.request import Http1Request
 
 Response: TypeAlias = HttpAnswer | Awaitable[HttpAnswer | HttpStream | None]
@@ -45,24 +45,24 @@ class ConnectionHost(Protocol):
     """What was just read of whichever connection."""
     is_closing: bool
 
-    def take(self, connection: Connection) -> bool:
+    def take(self, connection: ServerConnection) -> bool:
         """True when there is room for another connection."""
 
-    def let_go(self, connection: Connection) -> None:
+    def remove(self, connection: ServerConnection) -> None:
         """A connection is over."""
 
-    def enlist(self, connection: Connection) -> None:
+    def schedule(self, connection: ServerConnection) -> None:
         """Have what a connection asks answered in the next turn."""
 
 
-class Connection(asyncio.BufferedProtocol):
+class ServerConnection(asyncio.BufferedProtocol):
     """One client's connection. Its requests are answered one after the other."""
 
     def __init__(self, server: ConnectionHost) -> None:
         self._server = server
         self._buffer = server.buffer
         self._loop = server.loop
-        self.reader = Reader(self)
+        self.reader = RequestReader(self)
         self._transport: Any = None
         self.scope: dict[str, Any] = {}
         self._waiting: deque[Http1Request] = deque()
@@ -100,7 +100,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
-        self._server.let_go(self)
+        self._server.remove(self)
         for request in (*self._waiting, *filter(None, (self._current, self.reader.incoming))):
             request.lose()
         self._waiting.clear()
@@ -125,7 +125,7 @@ class Connection(asyncio.BufferedProtocol):
             self._until = self._loop.time() + _LINGER_SECONDS
         elif self._current is None and not self._is_over:
             self._rest()
-            self._server.enlist(self)
+            self._server.schedule(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where to put what is read."""
@@ -142,11 +142,11 @@ class Connection(asyncio.BufferedProtocol):
             return
         try:
             self.reader.take(data)
-        except Unreadable as problem:
+        except MalformedRequest as problem:
             self._refuse(problem.status)
             return
         if self._waiting and self._current is None and self._drained is None:
-            self._server.enlist(self)
+            self._server.schedule(self)
         if len(self._waiting) > _PIPELINED:
             self._pause()
 
@@ -167,21 +167,21 @@ class Connection(asyncio.BufferedProtocol):
         """False when it ends with the next answer, whatever its client says."""
         return not self._server.is_closing
 
-    def came(self, request: Http1Request) -> None:
+    def take_request(self, request: Http1Request) -> None:
         """Takes a request that came with its body."""
         if self._server.is_closing:
             request.is_kept = False
         self._waiting.append(request)
         self._until = _NEVER
 
-    def begun(self, request: Http1Request) -> None:
+    def begin_request(self, request: Http1Request) -> None:
         """The head of a request is whole."""
         self._is_body_wanted = False
         self._waiting.append(request)
         if self._current is None:
             self._until = self._loop.time() + _BODY_SECONDS
 
-    def holds(self, size: int) -> None:
+    def note_waiting_body(self, size: int) -> None:
         """So much of the body of the last request waits to be taken."""
         if size > _HELD_BYTES and not self._is_body_wanted:
             self._is_body_held = True
@@ -219,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
         server, waiting, left = self._server, self._waiting, _IN_A_ROW
         while waiting and self._current is None and self._task is None and self._drained is None:
             if not left:
-                server.enlist(self)
+                server.schedule(self)
                 break
             left -= 1
             request = self._current = waiting.popleft()
@@ -256,7 +256,7 @@ class Connection(asyncio.BufferedProtocol):
             _log.error("a connection failed", exc_info=task.exception())
             self.drop()
         elif self._waiting and not self._transport.is_closing():
-            self._server.enlist(self)
+            self._server.schedule(self)
 
     def _goes_on_after(self, request: Http1Request) -> bool:
         """True when the connection goes on after the answer to a request."""
@@ -292,7 +292,7 @@ class Connection(asyncio.BufferedProtocol):
                 await self._write_parts(request, answer)
             elif is_kept:
                 self._keep(request, answer)
-                self._server.enlist(self)  # it is not the turn of this connection
+                self._server.schedule(self)  # it is not the turn of this connection
                 return
             else:
                 self.write(whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=False))
@@ -327,7 +327,7 @@ class Connection(asyncio.BufferedProtocol):
         """Write a stream. Its source is closed however it ends; a client that goes away ends it."""
         self.begin(request, answer.status, answer.headers)
         pumping = asyncio.ensure_future(self._pumped(request, answer))
-        gone = asyncio.ensure_future(request.gone())
+        gone = asyncio.ensure_future(request.wait_until_gone())
         try:
             await asyncio.wait({pumping, gone}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -374,7 +374,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._waiting.remove(broken)
         self._last()
         if self._current is None and self._waiting:
-            self._server.enlist(self)
+            self._server.schedule(self)
         elif self._current is None:
             self._give_up(status)
 

@@ -1,4 +1,4 @@
-"""Makes requests of the bytes that a client sends; a body may still be coming when its request begins.
+"""Turns the bytes of a client into requests; a body may still be coming when its request begins.
 
 A client sends the same head again and again, so a connection remembers a few heads, whatever the length of their
 bodies. A whole address as a target must name the same server as Host. `connection` stands above it, `request` below. It
@@ -35,7 +35,7 @@ class KnownHead(NamedTuple):
 
 
 def remember(heads: dict[bytes, KnownHead], data: bytes, request: Http1Request | None) -> None:
-    """Remember the head of a request that came whole, alone, and in the usual way."""
+    """Remembers the head of a request that came whole, alone, and in the usual form."""
     end = data.find(b"\r\n\r\n") + 4
     if (
         request is None
@@ -57,20 +57,21 @@ def remember(heads: dict[bytes, KnownHead], data: bytes, request: Http1Request |
 _TARGETS_KEPT = 128
 
 
-def target_of(url: bytes) -> tuple[str, bytes, Any]:
-    """The path and the query of a target, and the whole of one that names a host. Raises HttpParserInvalidURLError or
-    UnicodeDecodeError."""
+def split_target(url: bytes) -> tuple[str, bytes, Any]:
+    """Returns the path and the query of a target, and the parsed target if it names a host. Raises
+    HttpParserInvalidURLError or UnicodeDecodeError."""
     target = httptools.parse_url(url)
     path = unquote_to_bytes(target.path or b"/").decode()
     return path, target.query or b"", None if target.host is None else target
 
 
-known_target = lru_cache(_TARGETS_KEPT)(target_of)
-"""Clients ask for few paths, each often. Queries are not kept: they may hold what is nobody's business."""
+split_known_target = lru_cache(_TARGETS_KEPT)(split_target)
+"""Clients ask for few paths, each often. Queries are not cached: they may hold private data."""
 
 
 def is_addressed(target: Any, headers: Iterable[Header]) -> bool:
-    """True when a whole address as a target names the same server as Host: what is looked at is Host (RFC 9112, 3.2.2)."""
+    """True when a whole address as a target names the same server as Host, which is the one that was checked (RFC 9112,
+    3.2.2)."""
     host: bytes = target.host
     named = b"[%b]" % host if b":" in host else host
     authority = named if target.port is None else b"%b:%d" % (named, target.port)
@@ -79,102 +80,102 @@ def is_addressed(target: Any, headers: Iterable[Header]) -> bool:
 
 
 URL_BYTES = 32 * 1024
-"""Of a target. Every query that the HTTP API's document allows fits in, whatever its letters."""
+"""The longest target. Every query that the HTTP API's document allows fits in, whatever its letters."""
 _MOST_HEADERS, _HEAD_BYTES = 100, 32 * 1024
 _LINE_BYTES = 64 * 1024
 _FRAMING = (b"content-length", b"transfer-encoding")
 _METHODS = frozenset([b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"CONNECT", b"TRACE", b"PRI"])
-"""What the parser is left alone with. With the last one HTTP/2 begins, and it is right to refuse that."""
+"""Methods that the parser knows. With the last one HTTP/2 begins, and it is right to refuse that."""
 _METHOD_BYTES = 32
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-class Unreadable(Exception):
-    """What came is no HTTP, or too much of it."""
+class MalformedRequest(Exception):
+    """Bytes that are no HTTP, or too many of them."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self.status = status
 
 
-class Owner(RequestConnection, Protocol):
+class ReaderConnection(RequestConnection, Protocol):
     """The connection, as its reader sees it."""
 
     @property
     def is_kept(self) -> bool:
         """False when it ends with the next answer, whatever its client says."""
 
-    def came(self, request: Http1Request) -> None:
-        """A request has come, and its body with it."""
+    def take_request(self, request: Http1Request) -> None:
+        """Takes a request whose body came with it."""
 
-    def begun(self, request: Http1Request) -> None:
-        """The head of a request is whole."""
+    def begin_request(self, request: Http1Request) -> None:
+        """Takes a request whose head is complete."""
 
-    def holds(self, size: int) -> None:
-        """So much of the body of the last request waits to be taken."""
+    def note_waiting_body(self, size: int) -> None:
+        """Notes how much of the last request's body waits to be read."""
 
     def complete(self, request: Http1Request) -> None:
-        """The body of a request is whole."""
+        """Notes that the body of a request is complete."""
 
 
-class Reader:
+class RequestReader:
     """Reads one client's requests. The parser calls it back."""
 
-    def __init__(self, owner: Owner) -> None:
-        self._owner: Owner | None = owner
+    def __init__(self, owner: ReaderConnection) -> None:
+        self._owner: ReaderConnection | None = owner
         self._parser: Any = httptools.HttpRequestParser(self)
         self._failure = 0
         self._url = b""
         self._method = ""
-        """The method of the request whose head is being read, where the parser is not told it."""
+        """The method of the request being read, where the parser was given another one."""
         self.headers: list[Header] = []
-        """Of a head that is not whole yet."""
+        """Of an incomplete head."""
         self._unread_bytes = 0
-        """What came since a head or a body got further: the parser keeps a line of any length until it ends."""
+        """Bytes since a head or a body got further: the parser buffers a line of any length until it ends."""
         self._is_between = True
-        """True while the parser stands between two requests."""
+        """True while the parser is between two requests."""
         self.heads: dict[bytes, KnownHead] = {}
-        """Those that were read before."""
+        """Heads that were read before."""
         self.incoming: Http1Request | None = None
         """The request whose body is being read."""
         self._last: Http1Request | None = None
-        """The last one that began with what is being read."""
+        """The last request that began in the current bytes."""
         self._declined: Http1Request | None = None
         """The request that asked for another protocol, until its body is read in this one."""
 
     def take(self, data: bytes) -> None:
-        """Some bytes of requests. Raises Unreadable."""
-        if self._is_between and self.heads and self.is_known(data):
+        """Reads some bytes. Raises MalformedRequest."""
+        if self._is_between and self.heads and self.take_known(data):
             return
         self._unread_bytes += len(data)
         try:
             self._feed(data)
         except httptools.HttpParserError:
-            raise Unreadable(self._failure or 400) from None
+            raise MalformedRequest(self._failure or 400) from None
         finally:
             self._last = None  # its body is not for us to keep
         if self._unread_bytes > _LINE_BYTES:
-            raise Unreadable(431)
+            raise MalformedRequest(431)
 
     def close(self) -> None:
-        """Nothing more comes. It, its parser, requests and connection know each other: what is let go of here need not wait for
+        """Breaks the reference cycles between it, its parser, requests and connection, so that they need not wait for
         the collector."""
         self._owner = self._parser = self.incoming = self._last = self._declined = None
 
-    def is_known(self, data: bytes) -> bool:
-        """True for a whole request whose head was read before: it is taken, and the parser need not see it."""
+    def take_known(self, data: bytes) -> bool:
+        """Takes a whole request whose head was read before, without the parser. False for any other."""
         end = data.find(b"\r\n\r\n") + 4
         head = self.heads.get(data[:end])
         owner = self._owner
         if head is None or owner is None or len(data) - end != head.length:
             return False
-        owner.came(Http1Request(owner, head.method, head.path, head.query, head.headers, head.seen, data[end:]))
+        owner.take_request(Http1Request(owner, head.method, head.path, head.query, head.headers, head.seen, data[end:]))
         return True
 
     def _feed(self, data: bytes) -> None:
         was_between = self._is_between
         if was_between:
-            data = self._readable(data)
+            data = self._replace_unknown_method(data)
         try:
             self._parser.feed_data(data)
             if was_between and self._is_between:
@@ -195,9 +196,9 @@ class Reader:
             except httptools.HttpParserUpgrade as upgrade:
                 rest = rest[upgrade.args[0] :]
 
-    def _readable(self, data: bytes) -> bytes:
-        """The parser takes a method that it does not know for no HTTP. What a path can be asked for is not its to say: it is
-        given one that it knows, and reads all the rest as strictly as ever."""
+    def _replace_unknown_method(self, data: bytes) -> bytes:
+        """Replaces a method that the parser does not know: it would refuse it as no HTTP, but which methods exist is
+        the application's decision. The parser reads all the rest as strictly as ever."""
         method = data[: max(0, data.find(b" ", 0, _METHOD_BYTES + 1))]
         if method in _METHODS or not _TOKEN.fullmatch(method):
             return data
@@ -211,32 +212,32 @@ class Reader:
     # The parser
 
     def on_message_begin(self) -> None:
-        """Another request."""
+        """Begins another request."""
         self._url, self.headers, self._unread_bytes = b"", [], 0
         self._is_between = False
 
     def on_url(self, url: bytes) -> None:
-        """A part of its target."""
+        """Takes a part of the target."""
         self._url += url
         if len(self._url) > URL_BYTES:
             self._fail(414)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header."""
+        """Takes a header."""
         headers = self.headers
         headers.append((name.lower(), value))
         if len(headers) > _MOST_HEADERS:
             self._fail(431)
 
     def on_headers_complete(self) -> None:
-        """The head is whole."""
+        """Ends the head."""
         if self._declined is not None:
             self.incoming, self._declined = self._declined, None
             self.incoming.is_complete = False
             return
         try:
             url = self._url
-            path, query, elsewhere = target_of(url) if b"?" in url else known_target(url)
+            path, query, elsewhere = split_target(url) if b"?" in url else split_known_target(url)
         except (httptools.HttpParserInvalidURLError, UnicodeDecodeError):
             self._fail(400)
             return
@@ -263,16 +264,16 @@ class Reader:
         if parser.get_http_version() == "1.0":
             request.is_kept = request.is_chunked = request.expects = False
         self.incoming = self._last = request
-        owner.begun(request)
+        owner.begin_request(request)
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body."""
+        """Takes a part of the body."""
         self._unread_bytes = 0
         if self.incoming is not None and self._owner is not None:
-            self._owner.holds(self.incoming.put(body))
+            self._owner.note_waiting_body(self.incoming.put(body))
 
     def on_message_complete(self) -> None:
-        """The body is whole."""
+        """Ends the body."""
         request, self.incoming = self.incoming, None
         self._unread_bytes = 0
         self._is_between = request is not None and request.is_kept

@@ -1,4 +1,4 @@
-"""One request of a connection: its head, its body as it comes, and its client going away."""
+"""One request of a connection: its head, its body as it comes, and the disconnection of its client."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ class RequestConnection(Protocol):
     scope: dict[str, Any]
 
     def write(self, data: bytes | bytearray) -> None:
-        """Send bytes."""
+        """Sends bytes."""
 
     def want_body(self) -> None:
-        """Somebody who may send one is asked for the body."""
+        """Asks for the body of a client that waits for permission to send it."""
 
     def task_of(self, request: Http1Request) -> asyncio.Task[None] | None:
         """The task that answers a request, if it is this one's turn and it had to wait for something."""
 
     def begin(self, request: Http1Request, status: int, headers: Iterable[Header]) -> None:
-        """Begin an answer in parts."""
+        """Begins an answer in parts."""
 
     async def go_on(self, request: Http1Request, part: bytes, *, is_last: bool = False) -> None:
-        """Another part of the answer."""
+        """Sends another part of the answer."""
 
     def drop(self) -> None:
-        """End the connection at once."""
+        """Aborts the connection."""
 
 
 class Http1Request(HttpRequest):
@@ -62,12 +62,12 @@ class Http1Request(HttpRequest):
         seen: dict[str, Any] | None = None,
         body: bytes | None = None,
     ) -> None:
-        """`body`: the whole of it, where it came with its head."""
+        """`body`: the whole body, where it came with its head."""
         self.scope = connection.scope
         self.seen = seen
         self.watcher = None
         self.has_begun = False
-        """True when its answer was begun while it was being worked on."""
+        """True when its answer began before it was complete."""
         self.method = method
         self.path = path
         self.query = query
@@ -78,7 +78,7 @@ class Http1Request(HttpRequest):
         self.is_chunked = True
         self.is_lost = False
         self.expects = False
-        """True when the client waits to be told to send its body."""
+        """True when the client waits for permission to send its body."""
         self._body = body
         self._chunks: list[bytes | bytearray] = []
         self._size = 0 if body is None else len(body)
@@ -117,11 +117,11 @@ class Http1Request(HttpRequest):
 
     @property
     def task(self) -> asyncio.Task[Any] | None:
-        """Whoever answers it; None while no task has to."""
+        """The task that answers it; None before there is one."""
         return self._connection.task_of(self)
 
-    async def gone(self) -> None:
-        """Returns when the client has closed the connection."""
+    async def wait_until_gone(self) -> None:
+        """Returns when the client has disconnected."""
         if self.watcher is not None:
             self.watcher(self)
         if not self.is_lost:
@@ -130,7 +130,7 @@ class Http1Request(HttpRequest):
             await watching
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
-        """A part of the answer, in ASGI's words."""
+        """Sends a part of the answer, in ASGI's words."""
         if message["type"] == "http.response.start":
             self.has_begun = True
             self._connection.begin(self, message["status"], message["headers"])
@@ -144,7 +144,8 @@ class Http1Request(HttpRequest):
         await self._wanted
 
     def put(self, chunk: bytes) -> int:
-        """Take a part of the body; gives how many bytes wait. Very small parts take no more room than large ones."""
+        """Adds a part of the body; returns how many bytes wait. Very small parts are joined, so that they take no more
+        memory."""
         chunks = self._chunks
         if len(chunks) < _FEW_CHUNKS:
             chunks.append(chunk)
@@ -157,21 +158,21 @@ class Http1Request(HttpRequest):
         return self._size
 
     def complete(self) -> None:
-        """The body is whole."""
+        """Ends the body."""
         self.is_complete = True
         self._wake()
 
     @property
     def size(self) -> int:
-        """How many bytes of its body have come and were not taken."""
+        """The bytes of its body that came and were not read."""
         return self._size
 
     def drop(self) -> None:
-        """End the connection: its client may not have the rest."""
+        """Aborts the connection: its client may not have the rest."""
         self._connection.drop()
 
     def lose(self) -> None:
-        """Its client is gone."""
+        """Notes that its client has disconnected."""
         self.is_lost = True
         self._wake()
         for watching in self._watching:

@@ -1,4 +1,4 @@
-"""The server: it listens, has room for so many connections, and ends those that are too slow."""
+"""The HTTP server: listens, bounds the number of connections, and ends those that are too slow."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import resource
 from typing import Any
 
 from ferrule.infra.tasks import eager_tasks
-from ferrule.servers.http1.connection import Connection, Respond
+from ferrule.servers.http1.connection import Respond, ServerConnection
 
 _MOST_CONNECTIONS = 10_000
 _READ_BYTES = 64 * 1024
-"""What is read of a connection at once."""
+"""The size of one read from a connection."""
 _EVERY_SECONDS = 1.0
 _TOGETHER = 16
 """Connections that are answered before any of them is written to."""
@@ -20,7 +20,7 @@ _log = logging.getLogger("ferrule.serve")
 
 
 class HttpServer:
-    """Listens, and hands requests to the application."""
+    """Listens, and passes requests to the application."""
 
     def __init__(
         self,
@@ -32,24 +32,24 @@ class HttpServer:
         self.respond = respond
         self.tasks = eager_tasks()
         self.loop = loop
-        self.connections: dict[Connection, None] = {}
+        self.connections: dict[ServerConnection, None] = {}
         """The oldest first."""
         self.buffer = memoryview(bytearray(_READ_BYTES))
-        """What was just read of whichever connection. All share it: making room anew for every read would have the system map
-        and unmap that room each time."""
+        """The bytes just read of any connection. All share it: allocating for every read would have the system map and
+        unmap memory each time."""
         self.is_closing = False
-        self._most = _room() if most_connections is None else most_connections
+        self._most = _find_most_connections() if most_connections is None else most_connections
         self._listening: list[asyncio.Server] = []
-        self._asking: list[Connection] = []
+        self._asking: list[ServerConnection] = []
         self._ticking = loop.call_later(_EVERY_SECONDS, self._tick)
 
     async def listen(self, **where: Any) -> None:
-        """Take connections; `where` as of `loop.create_server`."""
-        self._listening.append(await self.loop.create_server(lambda: Connection(self), **where))
+        """Accepts connections; `where` as of `loop.create_server`."""
+        self._listening.append(await self.loop.create_server(lambda: ServerConnection(self), **where))
 
-    def take(self, connection: Connection) -> bool:
-        """True when there is room for another connection. One that asks nothing makes room, so that nobody keeps others out by
-        just holding connections."""
+    def take(self, connection: ServerConnection) -> bool:
+        """Returns True when there is room for another connection. An idle one makes room, so that holding connections
+        open does not keep others out."""
         if self.is_closing:
             return False
         if len(self.connections) >= self._most:
@@ -61,23 +61,23 @@ class HttpServer:
         self.connections[connection] = None
         return True
 
-    def let_go(self, connection: Connection) -> None:
-        """A connection is over."""
+    def remove(self, connection: ServerConnection) -> None:
+        """Removes a connection that has ended."""
         self.connections.pop(connection, None)
 
-    def enlist(self, connection: Connection) -> None:
-        """Have what a connection asks answered in the next turn."""
+    def schedule(self, connection: ServerConnection) -> None:
+        """Schedules a connection's requests for the next turn."""
         if not self._asking:
             self.loop.call_soon(self._turn)
         self._asking.append(connection)
 
     def _turn(self) -> None:
-        """Answer everybody who asks, and write to them afterwards. Going from one to the other with each of them costs more:
-        whatever the processor has learned of our work it forgets while the system does its own."""
+        """Answers all scheduled connections, and writes to them afterwards. Alternating costs more: each system call
+        evicts our work from the processor's caches."""
         asking, self._asking = self._asking, []
         for begin in range(0, len(asking), _TOGETHER):
             some = asking[begin : begin + _TOGETHER]
-            for step in (Connection.answer, Connection.flush):
+            for step in (ServerConnection.answer, ServerConnection.flush):
                 for connection in some:
                     try:
                         step(connection)
@@ -92,7 +92,7 @@ class HttpServer:
         self._ticking = self.loop.call_later(_EVERY_SECONDS, self._tick)
 
     async def aclose(self, within: float) -> None:
-        """Take no more; let what is being answered end, for a while."""
+        """Stops accepting; waits a while for requests in flight."""
         self.is_closing = True
         for server in self._listening:
             server.close()
@@ -106,7 +106,8 @@ class HttpServer:
         self._ticking.cancel()
 
 
-def _room() -> int:
-    """How many connections there may be: the ledger and tools need files, too, and connections must not take the last ones."""
+def _find_most_connections() -> int:
+    """Returns the limit for connections: the ledger and tools need files, too, and connections must not take the last
+    ones."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST_CONNECTIONS if files < 0 else max(16, min(_MOST_CONNECTIONS, files // 2))

@@ -85,7 +85,7 @@ class InvalidValue(Exception):
     """A result that cannot be returned as a value; the message is for the caller."""
 
 
-async def value_of(handle: SurfaceHandle, tool: Tool, result: Result, *, is_checked: bool) -> Any:
+async def read_value(handle: SurfaceHandle, tool: Tool, result: Result, *, is_checked: bool) -> Any:
     """Returns a tool's output as a value; None for no output. Raises InvalidValue.
 
     `is_checked`: the pipeline has already failed native output that does not match its schema.
@@ -215,7 +215,7 @@ class OxpCalls:
         does not have, and BadRequest when the surface cannot be made now.
         """
         try:
-            return await self._shelves.of(caller)
+            return await self._shelves.get(caller)
         except SurfaceError as error:
             _log.warning(
                 "%s came by %s and has no surface: %s", caller.identity.principal, caller.identity.channel, error
@@ -258,7 +258,7 @@ class OxpCalls:
         if outcome.error is None:
             is_checked = self._app.services.results.mismatch == "fail"
             try:
-                value = await value_of(item.handle, tool, outcome, is_checked=is_checked)
+                value = await read_value(item.handle, tool, outcome, is_checked=is_checked)
             except InvalidValue as problem:
                 return self._wrap(outcomes.encode_invalid_value(call_id, outcome, str(problem)), is_bare)
             return self._wrap(outcomes.encode_success(call_id, outcome, value), is_bare)
@@ -266,7 +266,7 @@ class OxpCalls:
         if refusal is not None:
             raise refusal
         if await outcomes.is_about_input(outcome, self._app.store):
-            return outcomes.invalid_input(outcome.error.message, explain_parameters(tool, bytes(request.input)))
+            return outcomes.encode_invalid_input(outcome.error.message, explain_parameters(tool, bytes(request.input)))
         return self._wrap(outcomes.encode_failure(call_id, tool, outcome), is_bare)
 
     def _wrap(self, response: dict[str, Any], is_bare: bool) -> HttpAnswer:

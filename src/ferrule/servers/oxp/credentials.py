@@ -21,7 +21,7 @@ from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings
 from ferrule.servers.asgi import HttpRequest
-from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, caller_of, granted, has_scope
+from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, apply_grants, has_scope, make_caller
 from ferrule.servers.auth.jwt_gate import TokenRejected
 from ferrule.servers.auth.refusals import reason_of
 from ferrule.servers.edge import Edge
@@ -47,7 +47,7 @@ class OxpAuthenticator:
         self._edge = edge
         self._settings = settings
         self._is_open = "none" in settings.auth or not edge.settings.auth
-        self._secret = "" if self._is_open or "jwt" not in settings.auth else _shared_secret(
+        self._secret = "" if self._is_open or "jwt" not in settings.auth else _read_shared_secret(
             settings, os.environ if environment is None else environment
         )  # fmt: skip
         self._takes_keys = "api-key" in settings.auth
@@ -142,10 +142,10 @@ class OxpAuthenticator:
         """Returns the caller that the signer of a token becomes here. Raises TokenRejected when a grant refuses it."""
         groups: frozenset[str] = frozenset()
         try:
-            bound = granted(self._edge.settings.grants, principal, groups, KeyLimits(), (SIGNED, LOCAL))
+            bound = apply_grants(self._edge.settings.grants, principal, groups, KeyLimits(), (SIGNED, LOCAL))
         except Refused as refused:
             raise TokenRejected(refused.detail) from None
-        return caller_of(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)
+        return make_caller(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)
 
     def _decode_claims(self, token: str) -> dict[str, Any]:
         with warnings.catch_warnings():
@@ -172,7 +172,7 @@ def _is_for(audience: Any, allowed: tuple[str, ...]) -> bool:
     return any(isinstance(one, str) and one in allowed for one in names)
 
 
-def _shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str:
+def _read_shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str:
     if not settings.jwt_secret_env:
         if set(settings.auth) == {"jwt"}:
             raise SettingsError(

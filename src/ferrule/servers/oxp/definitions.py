@@ -125,7 +125,7 @@ def convert_tool(tool: Tool) -> OxpTool:
     )
 
 
-def requirements_of(tool: Tool) -> Requirements:
+def read_tool_requirements(tool: Tool) -> Requirements:
     """Returns the requirements of a tool; none for a tool of another dialect."""
     if tool.credentials is None or tool.dialect not in (DIALECT, SERVER_DIALECT):
         return Requirements()

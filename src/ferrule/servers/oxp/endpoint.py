@@ -16,7 +16,7 @@ from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp.calls import OxpCalls
 from ferrule.servers.oxp.credentials import OxpAuthenticator
-from ferrule.servers.oxp.outcomes import bad_request
+from ferrule.servers.oxp.outcomes import encode_bad_request
 from ferrule.servers.oxp.shelf import CallerToolsCache
 from ferrule.servers.oxp.wire import OxpBadRequest, make_answer, read_call, read_list, require_json
 from ferrule.servers.root import OpenEndpoint
@@ -36,7 +36,7 @@ class OxpEndpoint:
         """Raises SettingsError."""
         self._edge = edge
         self._settings = edge.settings.oxp
-        self._base = base_of(self._settings)
+        self._base = find_path_prefix(self._settings)
         self._door = OxpAuthenticator(edge)
         self._shelves = CallerToolsCache(edge.app)
         self._calling = OxpCalls(edge, self._shelves)
@@ -70,7 +70,7 @@ class OxpEndpoint:
         try:
             return await handle(request)
         except OxpBadRequest as refusal:
-            return bad_request(refusal)
+            return encode_bad_request(refusal)
         except Refused as refused:
             self._edge.refusals.report(refused.detail, f"oxp {refused.code}")
             return _encode_refusal(refused)
@@ -123,7 +123,7 @@ class OxpEndpoint:
         return f"{public or own}{self._base}"
 
 
-def base_of(settings: OxpSettings) -> str:
+def find_path_prefix(settings: OxpSettings) -> str:
     """Returns the path prefix of OXP; empty at the root of the port."""
     return f"/{settings.path.strip('/')}".rstrip("/")
 

@@ -70,7 +70,7 @@ async def is_about_input(result: Result, store: Store) -> bool:
 
 def encode_success(call_id: str, result: Result, value: Any) -> dict[str, Any]:
     """Returns the `CallToolResponse` of a call that succeeded. No output is no `value` (OXP-31, OXP-32)."""
-    response: dict[str, Any] = {"call_id": call_id, "duration": duration_ms(result), "success": True}
+    response: dict[str, Any] = {"call_id": call_id, "duration": compute_duration_ms(result), "success": True}
     return response if value is None else {**response, "value": value}
 
 
@@ -86,7 +86,7 @@ def encode_failure(call_id: str, tool: Tool, result: Result) -> dict[str, Any]:
     advice = _find_agent_action(tool, error)
     if advice:
         details["additional_prompt_content"] = advice
-    return {"call_id": call_id, "duration": duration_ms(result), "success": False, "error": details}
+    return {"call_id": call_id, "duration": compute_duration_ms(result), "success": False, "error": details}
 
 
 def encode_invalid_value(call_id: str, result: Result, message: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def encode_invalid_value(call_id: str, result: Result, message: str) -> dict[str
     """
     return {
         "call_id": call_id,
-        "duration": duration_ms(result),
+        "duration": compute_duration_ms(result),
         "success": False,
         "error": {
             "message": message,
@@ -124,18 +124,18 @@ def encode_recorded_pending(call_id: str, waiting: Pending) -> dict[str, Any]:
     return encode_pending(call_id, waiting.message, waiting.invocation_id, is_running=is_running)
 
 
-def bad_request(refusal: OxpBadRequest) -> HttpAnswer:
+def encode_bad_request(refusal: OxpBadRequest) -> HttpAnswer:
     """Returns a `ServerErrorResponse` (OXP-35)."""
     return make_answer(400, {"message": refusal.message, **refusal.more})
 
 
-def invalid_input(message: str, parameters: dict[str, str]) -> HttpAnswer:
+def encode_invalid_input(message: str, parameters: dict[str, str]) -> HttpAnswer:
     """Returns a `ValidationErrorResponse` (OXP-35)."""
     more = {"parameter_errors": parameters} if parameters else {}
     return make_answer(422, {"message": message, **more})
 
 
-def duration_ms(result: Result) -> float:
+def compute_duration_ms(result: Result) -> float:
     """Returns how long a call took. The id holds its start, so a stored response equals the first one."""
     try:
         began = int(result.invocation_id[4:18], 16)

@@ -16,7 +16,7 @@ from ferrule.errors import SettingsError
 from ferrule.model.credentials import NO_CALL_SECRETS, CallSecrets, Requirements
 from ferrule.model.tool import Tool
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.oxp.definitions import requirements_of
+from ferrule.servers.oxp.definitions import read_tool_requirements
 from ferrule.servers.oxp.wire import CallContext, OxpBadRequest
 
 _log = logging.getLogger("ferrule.oxp")
@@ -29,7 +29,7 @@ async def collect_credentials(
 
     `caller`: on whose behalf. `check_url`: the address of an authorization's status. Raises BadRequest.
     """
-    required = requirements_of(tool)
+    required = read_tool_requirements(tool)
     if not required.is_anything:
         return NO_CALL_SECRETS
     tokens = {one.id: one.token for one in context.authorization if one.token}
@@ -63,7 +63,7 @@ def list_open_requirements(app: App, tool: Tool, written: dict[str, Any] | None)
     """Returns the requirements that callers have to meet: those written, without secrets that the workspace binds. None
     when nothing is left.
     """
-    required = requirements_of(tool)
+    required = read_tool_requirements(tool)
     if written is None or not required.secrets:
         return written
     bound = required.secrets - _find_unbound_secrets(app, tool, required)

@@ -167,7 +167,7 @@ class CallerTools:
                 continue
             if pinned is not None and tool.version != pinned[tool.tool_id]:
                 continue
-            oxp_tool = self._projections.of(entry)
+            oxp_tool = self._projections.get(entry)
             if oxp_tool is not None:
                 is_listed = entry.is_offered and tool.lifecycle != "deprecated"
                 yield ToolVersion(handle, surface.shown_name(entry), entry, oxp_tool, is_listed)
@@ -181,7 +181,7 @@ class CallerToolsCache:
         self._shelves: dict[Caller, CallerTools] = {}
         self._projections = OxpToolCache()
 
-    async def of(self, caller: Caller) -> CallerTools:
+    async def get(self, caller: Caller) -> CallerTools:
         """Returns the current tools of a caller. Raises FerruleError."""
         shelf = self._shelves.pop(caller, None) or CallerTools(self._app, caller, self._projections)
         self._shelves[caller] = shelf
@@ -202,7 +202,7 @@ class OxpToolCache:
     def __init__(self) -> None:
         self._known: dict[str, OxpTool | None] = {}
 
-    def of(self, entry: SurfaceEntry) -> OxpTool | None:
+    def get(self, entry: SurfaceEntry) -> OxpTool | None:
         """Returns the converted tool; None for one that OXP cannot express, which is logged once."""
         if entry.digest in self._known:
             return self._known[entry.digest]

@@ -39,7 +39,7 @@ async def test_a_revoked_key_ends_what_it_holds_open_and_nothing_else(tmp_path: 
     requests = [bearing(revoked), bearing(kept)]
     for request in requests:
         await resolve(gate.caller(request))
-    one, other = [asyncio.create_task(request.gone()) for request in requests]
+    one, other = [asyncio.create_task(request.wait_until_gone()) for request in requests]
     await asyncio.sleep(0)
     began = time.monotonic()
     access.revoke(owner, token.id)
@@ -62,7 +62,7 @@ async def test_what_an_expired_token_began_may_come_to_an_end(tmp_path: Path) ->
         gate = GuardedGate(settings, Access(tmp_path), clock=lambda: now)
         request = bearing(issuer.token(aud=RESOURCE, exp=int(now) + 30, iat=None))
         await resolve(gate.caller(request))
-        held = asyncio.create_task(request.gone())
+        held = asyncio.create_task(request.wait_until_gone())
         await asyncio.sleep(0)
         now += 31
         gate._watch._look()
@@ -84,7 +84,7 @@ async def test_a_request_whose_key_was_revoked_before_it_stays_open_does_not(tmp
     await resolve(gate.caller(request))
     access.revoke(owner, token.id)
     gate._look(time.time())
-    await request.gone()
+    await request.wait_until_gone()
     await gate.aclose()
 
 

@@ -46,7 +46,7 @@ class Kitchen:
                     return HttpAnswer(200, b"late")
                 case "/left":
                     await resolve(request.read(LIMIT))
-                    await request.gone()
+                    await request.wait_until_gone()
                     self.gone.set()
                     return None
                 case "/parts":

@@ -13,7 +13,7 @@ from ferrule.infra.tasks import resolve
 from ferrule.servers.asgi import HttpAnswer, HttpRequest
 from ferrule.servers.http1 import connection as http1_connection
 from ferrule.servers.http1 import server as http1_server
-from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.server import HttpServer
 
 WAIT = 20.0
@@ -80,7 +80,7 @@ async def serving() -> AsyncIterator[tuple[HttpServer, Client]]:
             await server.aclose(0.1)
 
 
-async def the_connection(server: HttpServer) -> Connection:
+async def the_connection(server: HttpServer) -> ServerConnection:
     async with asyncio.timeout(WAIT):
         while not server.connections:
             await asyncio.sleep(0.01)

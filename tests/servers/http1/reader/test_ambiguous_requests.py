@@ -252,6 +252,6 @@ async def test_whoever_only_holds_connections_keeps_nobody_out() -> None:
 
 def test_connections_leave_files_for_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (1024, 4096))
-    assert http1_server._room() == 512
+    assert http1_server._find_most_connections() == 512
     monkeypatch.setattr(resource, "getrlimit", lambda which: (-1, -1))
-    assert http1_server._room() == 10_000
+    assert http1_server._find_most_connections() == 10_000

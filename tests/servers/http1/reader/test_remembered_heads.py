@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ferrule.infra.tasks import resolve
 from ferrule.servers.asgi import HttpAnswer, HttpRequest, TooLarge
-from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.server import HttpServer
 
 LIMIT = 40
@@ -64,10 +64,10 @@ class Wire:
 async def answers(pieces: list[bytes], *, remembers: bool) -> tuple[bytes, bool, int]:
     """What a connection writes for these pieces, whether it ended, and how many heads were known."""
     server = HttpServer(echo, asyncio.get_running_loop())
-    connection, wire = Connection(server), Wire()
+    connection, wire = ServerConnection(server), Wire()
     connection.connection_made(wire)  # type: ignore[arg-type]
     known = 0
-    recognized = connection.reader.is_known
+    recognized = connection.reader.take_known
 
     def is_known(data: bytes) -> bool:
         nonlocal known
@@ -75,7 +75,7 @@ async def answers(pieces: list[bytes], *, remembers: bool) -> tuple[bytes, bool,
         known += found
         return found
 
-    connection.reader.is_known = is_known  # type: ignore[method-assign]
+    connection.reader.take_known = is_known  # type: ignore[method-assign]
     for piece in pieces:
         if not wire.is_closed:
             connection.data_received(piece)
@@ -154,7 +154,7 @@ def test_few_heads_are_remembered() -> None:
 
     async def held() -> int:
         server = HttpServer(echo, asyncio.get_running_loop())
-        connection = Connection(server)
+        connection = ServerConnection(server)
         connection.connection_made(Wire())  # type: ignore[arg-type]
         for piece in pieces:
             connection.data_received(piece)

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 import pytest
 
 from ferrule.servers.asgi import HttpAnswer, HttpRequest
-from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.server import HttpServer
 
 WAIT = 20.0
@@ -98,17 +98,17 @@ def test_everybody_of_a_turn_is_answered_before_anybody_is_written_to(monkeypatc
     async def story() -> None:
         async with serving(3) as (kitchen, clients):
             done: list[str] = []
-            respond, write = kitchen.respond, Connection.write
+            respond, write = kitchen.respond, ServerConnection.write
 
             def answered(request: HttpRequest) -> HttpAnswer | Awaitable[HttpAnswer]:
                 done.append("answered")
                 return respond(request)
 
-            def written(connection: Connection, data: bytes | bytearray) -> None:
+            def written(connection: ServerConnection, data: bytes | bytearray) -> None:
                 done.append("written")
                 write(connection, data)
 
-            monkeypatch.setattr(Connection, "write", written)
+            monkeypatch.setattr(ServerConnection, "write", written)
             kitchen.server.respond = answered
             for connection in kitchen.server.connections:  # as if it were read in one turn of the event loop
                 connection.data_received(b"GET /now HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")

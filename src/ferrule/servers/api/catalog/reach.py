@@ -36,7 +36,7 @@ from ferrule.model.surface import DEFAULT_TENANT, Surface, SurfaceEntry, request
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import AnyReply, JsonReply, Problem, link_header, next_link, not_found
 from ferrule.servers.api.shapes import Limit, describe
-from ferrule.servers.auth.callers import LOCAL, Refused, granted
+from ferrule.servers.auth.callers import LOCAL, Refused, apply_grants
 from ferrule.servers.edge import Edge
 
 _KEPT, _ENTRIES, _SECONDS, _SECONDS_IF_LARGE = 64, 100_000, 10.0, 60.0
@@ -444,7 +444,7 @@ def _list_limits(ask: Ask, access: Access) -> list[tuple[Token, KeyLimits]]:
         own = KeyLimits(tenant=token.tenant, agent=token.agent, role=token.role, surface=token.surface)
         try:
             grants = ask.edge.settings.grants
-            found.append((token, granted(grants, token.person, frozenset(token.groups), own, (LOCAL,))))
+            found.append((token, apply_grants(grants, token.person, frozenset(token.groups), own, (LOCAL,))))
         except Refused:  # a grant refuses this key
             continue
     return found

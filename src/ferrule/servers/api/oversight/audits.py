@@ -140,7 +140,7 @@ def _make_filter(wanted: ExportQuery) -> Callable[[dict[str, Any]], bool] | None
 
 
 async def _stream_export(ask: Ask, lines: Generator[bytes], part: bytes) -> AsyncIterator[bytes]:
-    gone = asyncio.ensure_future(ask.request.gone())
+    gone = asyncio.ensure_future(ask.request.wait_until_gone())
     try:
         while part and not gone.done():
             # SQLite blocks, so each chunk is read in a thread; a client that leaves ends the export at the next

@@ -87,7 +87,7 @@ class HttpBack(msgspec.Struct, eq=False):
         self.timers, self.watching = (), ()
 
     async def _cancel_when_gone(self) -> None:
-        await self.request.gone()
+        await self.request.wait_until_gone()
         self.is_gone = True
         self.task.cancel()
 

@@ -229,7 +229,7 @@ class StreamBody:
         self._reader = reader
         self._frames = reader.frames()
         self._freed: Callable[[], None] | None = freed
-        self._watch = asyncio.ensure_future(request.gone())
+        self._watch = asyncio.ensure_future(request.wait_until_gone())
         self._watch.add_done_callback(lambda _: reader.leave())
 
     def __aiter__(self) -> StreamBody:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from ferrule.model.value import is_deeper
-from ferrule.servers.asgi import no_garbage
+from ferrule.servers.asgi import pause_garbage_collection
 
 MODERN = "2026-07-28"
 SESSIONED = ("2025-11-25", "2025-06-18", "2025-03-26")
@@ -158,7 +158,7 @@ def _no_json(body: bytes) -> RpcError:
     if _HALF not in body.lower():
         return error
     try:
-        with no_garbage(body):
+        with pause_garbage_collection(body):
             said = json.loads(body, parse_constant=float.fromhex)
     except (ValueError, RecursionError):
         return error
@@ -232,7 +232,7 @@ def refuse_doubles(text: bytes, name: str = "", apart: msgspec.Raw | msgspec.Uns
     if not isinstance(apart, msgspec.UnsetType):
         text = _without(text, b'"%b"' % name.encode(), bytes(apart))
     try:
-        with no_garbage(text) if len(text) > _LARGE else _NOTHING:
+        with pause_garbage_collection(text) if len(text) > _LARGE else _NOTHING:
             _look_for_doubles(text.decode())
     except _TwiceError as error:
         raise SaidTwice(str(error)) from None

@@ -17,7 +17,7 @@ import ferrule
 from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.servers.asgi import HttpAnswer
-from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.server import HttpServer
 from tests.servers.http1.reader.test_remembered_heads import Wire
 from tests.servers.mcp.talking import in_loop
@@ -134,7 +134,7 @@ class Client:
         self.given = 0
         """Requests that were answered without waiting."""
         self.server = HttpServer(self._count(stand), asyncio.get_running_loop())
-        self.connection, self.wire = Connection(self.server), Wire()
+        self.connection, self.wire = ServerConnection(self.server), Wire()
         self.connection.connection_made(self.wire)  # type: ignore[arg-type]
 
     def _count(self, stand: Stand) -> Callable[[Any], Any]:
