@@ -170,7 +170,8 @@ class SurfaceHandle:
     def _planned(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
         services = self._app.services
         now, tick = services.now(), services.tick
-        call_id = "inv_%014x%010x" % (now, self._app.bits(40))  # noqa: UP031  half the time of an f-string
+        # A third of the time of an f-string with two fields.
+        call_id = "inv_%024x" % (now << 40 | self._app.bits(40))
         call = Call(call_id, name, session, CallInputs(written), now, tick(), tick, options, "planned", [0], [])
         parent = RUNNING.get()
         if parent is not None:

@@ -41,6 +41,8 @@ class ConnectionHost(Protocol):
     respond: Respond
     tasks: EagerTasks
     loop: asyncio.AbstractEventLoop
+    now: float
+    """When it last looked at the clock, within a second."""
     buffer: memoryview
     """What was just read of whichever connection."""
     is_closing: bool
@@ -273,7 +275,7 @@ class ServerConnection(asyncio.BufferedProtocol):
     def _rest(self) -> None:
         """A request is answered: its client may be idle now, for a while."""
         if self.reader.incoming is None and not self._waiting and self._left_bytes is None:
-            self._until = self._loop.time() + _IDLE_SECONDS
+            self._until = self._server.now + _IDLE_SECONDS
 
     async def _deliver(self, request: Http1Request, response: Response) -> None:
         """Waits for the answer to a request, and writes it."""

@@ -167,12 +167,12 @@ def written(
     meta: dict[str, Any] | None = None,
 ) -> bytes:
     """A result from its parts: blocks as JSON, and further members, each after a comma."""
-    own = b'"dev.ferrule/invocation":"%b"' % invocation_id.encode()
-    if meta:
-        own = encode(meta)[1:-1] + b"," + own
+    others, call = encode(meta)[1:-1] + b"," if meta else b"", invocation_id.encode()
     if revision == MODERN:
-        return b'{"content":%b%b,"resultType":"complete","_meta":{%b,%b}}' % (content, rest, own, server.meta)
-    return b'{"content":%b%b,"_meta":{%b}}' % (content, rest, own)
+        return b'{"content":%b%b,"resultType":"complete","_meta":{%b"dev.ferrule/invocation":"%b",%b}}' % (
+            content, rest, others, call, server.meta
+        )  # fmt: skip
+    return b'{"content":%b%b,"_meta":{%b"dev.ferrule/invocation":"%b"}}' % (content, rest, others, call)
 
 
 def _passed_on(meta: dict[str, Any] | None) -> dict[str, Any] | None:
