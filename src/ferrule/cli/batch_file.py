@@ -11,7 +11,7 @@ import msgspec
 from ferrule.app.batch_requests import CallRequest
 from ferrule.definitions.compiler.locate import locate
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import BatchError, WorkspaceError
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Source
@@ -68,8 +68,8 @@ class _Mistakes:
         """Raises BatchError if anything is wrong."""
         if not self.found:
             return
-        file = cleaned(self.file)
-        lines = [f"{file}:{line}:{column}: {cleaned(words)}" for line, column, words in sorted(self.found)]
+        file = sanitize(self.file)
+        lines = [f"{file}:{line}:{column}: {sanitize(words)}" for line, column, words in sorted(self.found)]
         more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
         raise BatchError("no call was made; the file has to be mended first:\n" + "\n".join(lines[:_SHOWN] + more))
 

@@ -24,7 +24,7 @@ from ferrule.app.opening import open_app
 from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.show.watching import View, tell
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.workspace.staleness import is_stale
@@ -202,7 +202,7 @@ async def call_followed(
 async def _ended(app: App, run: BatchRun, view: View) -> Result | Pending:
     outcome: Result | Pending = (await run.wait())[0]
     if isinstance(outcome, Pending) and is_in_background(app, outcome):
-        words = f"in the background of this process, which stays until it has ended: {cleaned(outcome.message)}"
+        words = f"in the background of this process, which stays until it has ended: {sanitize(outcome.message)}"
         view.note(words, {"pending": msgspec.to_builtins(outcome)})
     return await stayed_for(app, outcome)
 
@@ -232,4 +232,4 @@ async def _ask_to_stop(surface: SurfaceHandle, call_id: str, view: View) -> None
 def told(cancellation: Cancellation) -> str:
     """What became of a request to stop, in words."""
     word = {"canceled": "canceled", "cancel_failed": "not canceled", "requested": "not stopped yet"}
-    return f"{word[cancellation.outcome]}: {cleaned(cancellation.message)}"
+    return f"{word[cancellation.outcome]}: {sanitize(cancellation.message)}"

@@ -18,7 +18,7 @@ from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.infra.credentials.oauth_records import Challenge, UserConnection
 
@@ -83,10 +83,13 @@ async def _connect(
 
 
 def _show(app: App, challenge: Challenge, browser: bool) -> None:
-    click.echo(f"visit this address to authorize {cleaned(challenge.id)}:\n\n  {cleaned(challenge.url)}\n", err=True)
+    click.echo(
+        f"visit this address to authorize {sanitize(challenge.id)}:\n\n  {sanitize(challenge.url)}\n",
+        err=True,
+    )
     back = app.authorizations.provider(challenge.id).redirect_uri
     if back and urlsplit(back).hostname not in ("127.0.0.1", "localhost"):
-        click.echo(f"the browser comes back to {cleaned(back)}; what is there has to finish it", err=True)
+        click.echo(f"the browser comes back to {sanitize(back)}; what is there has to finish it", err=True)
     if browser and not webbrowser.open(challenge.url):
         click.echo("there is no browser to open here; open the address yourself", err=True)
 

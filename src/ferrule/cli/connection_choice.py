@@ -12,7 +12,7 @@ import msgspec
 from ferrule.access.keys import Access
 from ferrule.app.app import App
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import AccessError, SettingsError, WorkspaceError
 from ferrule.infra.credentials.oauth_records import UserConnection
 from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT
@@ -54,7 +54,7 @@ def line_of(connection: UserConnection) -> str:
     scopes = " ".join(connection.scopes) or "no scopes"
     lasts = "renewed by itself" if connection.is_renewable else _until(connection.expires_at)
     since = f"{datetime.fromtimestamp(connection.connected_at, UTC):%Y-%m-%d}"
-    return cleaned(f"{connection.provider}: {connection.principal} since {since}, {lasts}; {scopes}")
+    return sanitize(f"{connection.provider}: {connection.principal} since {since}, {lasts}; {scopes}")
 
 
 def refusal(failed: ExecutionFailed) -> WorkspaceError | SettingsError:

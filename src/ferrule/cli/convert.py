@@ -17,7 +17,7 @@ from ferrule.cli.show.output import json_text, write_report
 from ferrule.cli.written_files import write_files
 from ferrule.contracts.format import WriteOptions
 from ferrule.definitions.formats.builtin import FORMATS
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.infra.atomic_files import write_whole
 from ferrule.model.diagnostic import Diagnostic, Finding, Report, Severity, Summary
@@ -134,7 +134,7 @@ def _told_of_nothing(loaded: Loaded, files: Sequence[str], report_as: str, targe
 
 
 def _named(folder: str, files: Sequence[str]) -> str:
-    return cleaned(os.path.join(folder, files[0]) if len(files) == 1 else f"{len(files)} files in {folder}")
+    return sanitize(os.path.join(folder, files[0]) if len(files) == 1 else f"{len(files)} files in {folder}")
 
 
 def _list_targets() -> int:

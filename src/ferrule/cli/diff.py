@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from ferrule.cli.show.output import ProgressBar, now_option, read_text, report_options, write_report
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.model.change import ToolChange
 from ferrule.model.semver import Bump
@@ -58,7 +58,8 @@ def command(
         )
     for file in difference.unread:
         click.echo(
-            f"ferrule: {cleaned(file)} cannot be read, so it was not compared; 'ferrule check' tells why", err=True
+            f"ferrule: {sanitize(file)} cannot be read, so it was not compared; 'ferrule check' tells why",
+            err=True,
         )
     summary = difference.report.summary
     return int(summary.errors > 0 or (strict and summary.warnings > 0) or bool(difference.unread))
@@ -70,7 +71,7 @@ def _told(difference: Difference) -> Iterator[str]:
     yield f"from {difference.published} to {difference.candidate}:"
     yield "\n\n" if changes else " no tool changed\n\n"
     for change in changes:
-        yield from (f"{cleaned(line)}\n" for line in _about(change))
+        yield from (f"{sanitize(line)}\n" for line in _about(change))
         yield "\n"
 
 

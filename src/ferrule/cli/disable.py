@@ -10,7 +10,7 @@ from ferrule.cli.call_lookup import clock
 from ferrule.cli.inbox import demand_admin, sit_down, tool_named
 from ferrule.cli.options import tools_here, workspace_option
 from ferrule.contracts.store import Store
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.journal import Switch
 
 
@@ -35,16 +35,16 @@ async def _disable(path: str, name: str, reason: str) -> None:
         tool_id, note = await tool_named(desk.app, name)
         ended = await desk.app.disable(tool_id, by=desk.identity.principal, reason=reason)
     if note:
-        click.echo(f"ferrule: {cleaned(note)}", err=True)
+        click.echo(f"ferrule: {sanitize(note)}", err=True)
     waiting = f"; {ended} waiting call{'s' if ended != 1 else ''} ended" if ended else ""
-    click.echo(f"disabled {cleaned(tool_id)}{waiting}")
+    click.echo(f"disabled {sanitize(tool_id)}{waiting}")
 
 
 async def _list(path: str) -> None:
     async with sit_down(path) as desk:
         lines = [await _line(desk.app.store, switch) for switch in await desk.app.store.list_disabled()]
     for line in lines:
-        click.echo(cleaned(line))
+        click.echo(sanitize(line))
     if not lines:
         click.echo("no tool is disabled", err=True)
 

@@ -9,7 +9,7 @@ from ferrule.cli.connection_choice import refusal, user_of, user_options
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import workspace_option
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.infra.credentials.oauth import Disconnection
 
 
@@ -21,11 +21,11 @@ def command(provider: str, path: str, principal: str | None, tenant: str) -> Non
     """Take back what was authorized at PROVIDER. Its tokens are forgotten here, and ended there where that is offered."""
     who, gone = run_command(_disconnect(path, provider, principal, tenant))
     if not gone.was_connected:
-        click.echo(cleaned(f"{who} was not connected to {provider}"))
+        click.echo(sanitize(f"{who} was not connected to {provider}"))
         return
-    click.echo(cleaned(f"disconnected {who} from {provider}"))
+    click.echo(sanitize(f"disconnected {who} from {provider}"))
     if not gone.is_revoked:
-        click.echo(cleaned(f"note: the provider did not end the tokens: {gone.problem}"), err=True)
+        click.echo(sanitize(f"note: the provider did not end the tokens: {gone.problem}"), err=True)
 
 
 async def _disconnect(path: str, provider: str, named: str | None, tenant: str) -> tuple[str, Disconnection]:

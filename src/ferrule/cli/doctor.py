@@ -15,7 +15,7 @@ from ferrule.cli.caller import seconds
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import ProgressBar, has_colour, json_text
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 
 _SIGNS: dict[Health, tuple[str, str, str]] = {
     "works": ("✓", "ok", "\x1b[32m"),
@@ -85,4 +85,4 @@ def _line(one: Examination, names: int, kinds: int) -> str:
     except UnicodeEncodeError:
         sign = plain.ljust(2)
     shown = f"{colour}{sign}{_PLAIN}" if has_colour(sys.stdout) else sign
-    return f"{shown} {cleaned(one.name).ljust(names)}  {one.kind.ljust(kinds)}  {cleaned(one.told)}"
+    return f"{shown} {sanitize(one.name).ljust(names)}  {one.kind.ljust(kinds)}  {sanitize(one.told)}"

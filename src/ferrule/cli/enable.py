@@ -8,7 +8,7 @@ import click
 
 from ferrule.cli.inbox import demand_admin, sit_down, tool_named
 from ferrule.cli.options import tools_here, workspace_option
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 
 
 @click.command()
@@ -18,7 +18,7 @@ from ferrule.definitions.reporters.excerpt import cleaned
 def command(tool: str, path: str, reason: str) -> None:
     """Turn TOOL on again, at once and in every process that has the workspace open."""
     tool_id, was_off = asyncio.run(_enable(path, tool, reason))
-    click.echo(f"enabled {cleaned(tool_id)}" if was_off else f"{cleaned(tool_id)} was not disabled")
+    click.echo(f"enabled {sanitize(tool_id)}" if was_off else f"{sanitize(tool_id)} was not disabled")
 
 
 async def _enable(path: str, name: str, reason: str) -> tuple[str, bool]:

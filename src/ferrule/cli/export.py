@@ -26,7 +26,7 @@ from ferrule.cli.show.output import json_text
 from ferrule.cli.written_files import write_file
 from ferrule.definitions.content.tokens import ESTIMATE, TokenCounter, find_counter
 from ferrule.definitions.formats.builtin import TABLE
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceRequest
 from ferrule.model.tool import Tool
@@ -116,11 +116,11 @@ def report_lines(report: ExportReport, *, is_counted: bool) -> Iterator[str]:
             every["(instructions)"] = tokens.instructions
         width = max((len(name) for name in every), default=0)
         for name, count in sorted(every.items(), key=lambda one: -one[1]):
-            yield f"{cleaned(name):<{width}} {count:>8,}"
+            yield f"{sanitize(name):<{width}} {count:>8,}"
     for written, own in report.names.items():
-        yield f"{cleaned(own)} is called {cleaned(written)} there"
+        yield f"{sanitize(own)} is called {sanitize(written)} there"
     for one in report.left_out:
-        yield f"left out: {cleaned(one.why)}" + (f"; {cleaned(one.hint)}" if one.hint else "")
+        yield f"left out: {sanitize(one.why)}" + (f"; {sanitize(one.hint)}" if one.hint else "")
     yield _summary(report)
 
 

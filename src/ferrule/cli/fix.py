@@ -20,7 +20,7 @@ from ferrule.definitions.compiler.check import check_file, merge
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.filter import DiagnosticFilter
 from ferrule.definitions.compiler.fix import FixedText, fix_text
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.definitions.rules.builtin import FIXERS
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, FileReport, Report
@@ -112,9 +112,9 @@ def _judge(workspace: Workspace, request: Request) -> Judge:
 
 def _diff(plan: Plan, in_colour: bool) -> Iterator[str]:
     before, after = (text.split("\n") for text in (plan.mended.before, plan.mended.after))
-    name = cleaned(plan.file)
+    name = sanitize(plan.file)
     for line in unified_diff(before, after, name, name, lineterm=""):
-        text = cleaned(line.rstrip("\r"))
+        text = sanitize(line.rstrip("\r"))
         colour = _COLOURS.get(line[:1]) if in_colour else None
         yield f"{colour}{text}\x1b[0m\n" if colour else f"{text}\n"
 

@@ -20,7 +20,7 @@ from ferrule.cli.options import calls_here
 from ferrule.cli.show.outcome import print_outcome
 from ferrule.cli.show.watching import View, tell, view_of
 from ferrule.contracts.store import Store
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.live import InFlight
 from ferrule.runtime.pipeline.results.packing import read_answer
@@ -85,7 +85,7 @@ async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result 
             return msgspec.structs.replace(answer, message=message)
         if answer.state in _PEOPLE and answer.message != told:
             told = answer.message
-            view.note(cleaned(told), _facts(answer))
+            view.note(sanitize(told), _facts(answer))
         await store.wait_after(newest[0].seq if newest else 0, min(_LOOK_SECONDS, max(until - loop.time(), 0.01)))
 
 

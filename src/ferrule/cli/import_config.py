@@ -15,7 +15,7 @@ from ferrule.app.lock.pinning import accept_servers, review_servers
 from ferrule.app.lock.reviews import ServerReview
 from ferrule.cli.loop import run_command
 from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.infra.atomic_files import write_whole
 from ferrule.infra.lockfile.file import encode_visible, write_lock
 from ferrule.settings import FILE_NAME, load_settings
@@ -39,7 +39,7 @@ def take_over(path: str, file: str) -> None:
         kept = f"; {', '.join(one.secrets)} went into .env" if one in added and one.secrets else ""
         click.echo(f"{one.name}: {state}{kept}", err=True)
         for note in one.notes if one in added else ():
-            click.echo(f"{one.name}: note: {cleaned(note)}", err=True)
+            click.echo(f"{one.name}: note: {sanitize(note)}", err=True)
     _pin(root)
     click.echo(
         f"Now take these servers out of {file} and give the client Ferrule instead: ferrule serve --snippet …\n",
@@ -56,7 +56,7 @@ def _pin(root: Path) -> None:
         write_lock(root, accept_servers(found, Access(root).local_owner().principal, at, None, firsts=True))
     for one in found.servers:
         for line in _about(one):
-            click.echo(cleaned(line), err=True)
+            click.echo(sanitize(line), err=True)
 
 
 def _about(one: ServerReview) -> Iterator[str]:

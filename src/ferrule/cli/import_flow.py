@@ -23,7 +23,7 @@ from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.options import workspace_option
 from ferrule.cli.show.output import ProgressBar, has_colour, json_text
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.infra.atomic_files import write_whole
 from ferrule.model.diagnostic import Diagnostic, Severity
@@ -173,14 +173,14 @@ def _agreed(count: int, plan: ImportPlan) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
         raise WorkspaceError(f"this changes {files}, and nobody is here to agree; add --yes, or look with --diff")
     for one in plan.having("updated", "pruned")[:_MOST_TOLD]:
-        click.echo(f"  {one.state}: {cleaned(one.file)}", err=True)
+        click.echo(f"  {one.state}: {sanitize(one.file)}", err=True)
     return click.confirm(f"Change {files}?", err=True)
 
 
 def _show(file: str, before: str, after: str) -> None:
     is_coloured = has_colour(sys.stdout)
     for line in unified_diff(before.split("\n"), after.split("\n"), file, file, lineterm=""):
-        text = cleaned(line.rstrip("\r"))
+        text = sanitize(line.rstrip("\r"))
         colour = _COLOURS.get(line[:1]) if is_coloured else None
         click.echo(f"{colour}{text}\x1b[0m" if colour else text)
 
@@ -240,14 +240,14 @@ def _tell(report: ImportReport) -> None:
     shown = [one for one in report.diagnostics if one.severity is not Severity.INFO]
     for one in shown[:_MOST_TOLD]:
         place = f"{one.file}:{one.line}:{one.column}"
-        click.echo(cleaned(f"{place}: {one.severity.value} {one.rule} {one.message}"), err=True)
+        click.echo(sanitize(f"{place}: {one.severity.value} {one.rule} {one.message}"), err=True)
         if one.hint:
-            click.echo(cleaned(f"  help: {one.hint}"), err=True)
+            click.echo(sanitize(f"  help: {one.hint}"), err=True)
     if len(shown) > _MOST_TOLD:
         click.echo(f"… and {len(shown) - _MOST_TOLD} more; --report json has all of them", err=True)
     for line in format_report(report, is_long=not report.written):
-        click.echo(cleaned(line))
+        click.echo(sanitize(line))
     if report.next:
         click.echo("next:")
     for step in report.next:
-        click.echo(cleaned(f"  {step}"))
+        click.echo(sanitize(f"  {step}"))

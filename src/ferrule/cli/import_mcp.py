@@ -29,7 +29,7 @@ from ferrule.cli.lock import about
 from ferrule.cli.loop import run_command
 from ferrule.cli.show.output import json_text
 from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.infra.lockfile.file import LockedServer
 from ferrule.model.upstreams import McpServerSettings
@@ -70,7 +70,7 @@ def import_server(
     one = find_review(found, server.name)
     if not as_json:
         for line in _told(one):
-            click.echo(cleaned(line))
+            click.echo(sanitize(line))
     is_new = server.name not in known
     is_written = not one.problem and not is_dry and _is_wanted(one, is_new, is_sure)
     if is_written:
@@ -195,7 +195,7 @@ def _tell_next(server: ImportedServer, one: ServerReview) -> None:
     click.echo("next:")
     first = next(iter(one.offered), None)
     if first is not None:
-        click.echo(cleaned(f"  ferrule call {server.name}.{first}"))
+        click.echo(sanitize(f"  ferrule call {server.name}.{first}"))
     click.echo(
         "  write into policy.toml what may be called without asking: nothing a server says about its tools makes them safe"
     )

@@ -25,7 +25,7 @@ from ferrule.app.imports.store import ImportRecord, list_imports, load_import
 from ferrule.cli.import_flow import Brought, Manner, finished, import_options, out_folder, told
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import BindingError, WorkspaceError
 from ferrule.runtime.functions.inject import to_snake_case
 from ferrule.workspace.workspace import Workspace
@@ -253,7 +253,7 @@ def _list_functions(workspace: Workspace, module: str) -> int:
         lacks = [] if one.has_docstring else ["no docstring"]
         lacks += [] if one.is_typed else ["parameters without types"]
         more = f"  ({', '.join(lacks)})" if lacks else ""
-        click.echo(cleaned(f"{one.place.file}:{one.place.line}: {one.name}{more}"))
+        click.echo(sanitize(f"{one.place.file}:{one.place.line}: {one.name}{more}"))
     return 0
 
 
@@ -367,7 +367,7 @@ def listed(path: str, as_json: bool) -> int:
         click.echo(json_text({"imports": [msgspec.to_builtins(record) for record in records]}))
         return 0
     for record in records:
-        click.echo(cleaned(f"{record.name}  {record.kind}  {record.source}  {record.imported_at}"))
+        click.echo(sanitize(f"{record.name}  {record.kind}  {record.source}  {record.imported_at}"))
     if not records:
         click.echo("nothing was imported yet; 'ferrule import --help' tells how", err=True)
     return 0

@@ -12,7 +12,7 @@ from ferrule.cli.shelf import Entry, shelf_of
 from ferrule.cli.show.output import has_colour
 from ferrule.cli.show.screen import fit, pad
 from ferrule.definitions.dialects.builtin import DIALECTS
-from ferrule.definitions.reporters.excerpt import cleaned, columns
+from ferrule.definitions.reporters.excerpt import count_columns, sanitize
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS
 from ferrule.workspace.workspace import Workspace
 
@@ -60,7 +60,9 @@ def command(
     beside = _BESIDE if workspace.settings.functions.modules and len(entries) == len(shelf.entries) else ""
     click.echo(f"{_counted(entries) if entries else 'no tools found'}{beside}")
     for file in shelf.unreadable:
-        click.echo(f"ferrule: {cleaned(file)} cannot be read, so it is not listed; 'ferrule check' tells why", err=True)
+        click.echo(
+            f"ferrule: {sanitize(file)} cannot be read, so it is not listed; 'ferrule check' tells why", err=True
+        )
 
 
 def _as_dict(entry: Entry) -> dict[str, object]:
@@ -83,7 +85,7 @@ def _as_dict(entry: Entry) -> dict[str, object]:
 
 def _print(entries: list[Entry]) -> None:
     rows = [_HEADINGS, *(_row(entry) for entry in entries)]
-    widths = [max(columns(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
+    widths = [max(count_columns(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
     room = _room(sum(widths) + 2 * len(widths))
     in_colour = has_colour(sys.stdout)
     for number, row in enumerate(rows if entries else ()):
@@ -103,9 +105,9 @@ def _counted(entries: list[Entry]) -> str:
 
 def _row(entry: Entry) -> tuple[str, ...]:
     outline = entry.outline
-    version = cleaned(outline.version or "-")
-    names = (cleaned(outline.namespace), cleaned(outline.name), version, outline.dialect)
-    return (*names, entry.kind, cleaned(entry.lifecycle), cleaned(entry.description))
+    version = sanitize(outline.version or "-")
+    names = (sanitize(outline.namespace), sanitize(outline.name), version, outline.dialect)
+    return (*names, entry.kind, sanitize(entry.lifecycle), sanitize(entry.description))
 
 
 def _room(taken: int) -> int:

@@ -16,7 +16,7 @@ from ferrule.app.lock.reviews import LockReview, ServerReview
 from ferrule.cli.inbox import demand_admin
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.infra.lockfile.compare import ToolDifference
 from ferrule.infra.lockfile.file import LOCK_FILE, Lock, encode_visible, has_unseen, write_lock
@@ -113,10 +113,10 @@ def _told(found: LockReview, written: Lock, left: dict[str, list[ToolDifference]
     if not found.servers:
         yield "there is nothing to lock: no [mcp.servers] or [oxp.servers] in ferrule.toml, no definition with an mcp transport"
     for one in found.servers:
-        yield from map(cleaned, _about(one, written, left.get(one.key, []), by))
+        yield from map(sanitize, _about(one, written, left.get(one.key, []), by))
     for key in found.unused:
         if key in written.servers:
-            yield f"{cleaned(key)}: in {LOCK_FILE}, and nothing names it any more; --accept takes it out"
+            yield f"{sanitize(key)}: in {LOCK_FILE}, and nothing names it any more; --accept takes it out"
     if left:
         yield f"calls of these tools are refused until they are accepted: ferrule lock --accept [{'|'.join(left)}]"
 

@@ -13,7 +13,7 @@ import click
 from ferrule.cli.call_lookup import clock, lasted, latest_rows, ledger, rows_of
 from ferrule.cli.show.output import has_colour
 from ferrule.contracts.store import Store
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.ledger.history.expand import expand_row
 from ferrule.ledger.history.summary import Brief, read_brief
 from ferrule.model.event import Event
@@ -108,11 +108,11 @@ class _Printer:
         words = (
             clock(brief.at),
             brief.invocation_id,
-            f"{cleaned(brief.tool_id):<24}",
-            f"{cleaned(brief.principal):<10}",
+            f"{sanitize(brief.tool_id):<24}",
+            f"{sanitize(brief.principal):<10}",
         )
         why = f"{brief.decision or '-':<8} {brief.error_code or ''}"
-        return f"{'  '.join(words)}  {status} {lasted(brief.duration_ms):>9}  {cleaned(why)}".rstrip()
+        return f"{'  '.join(words)}  {status} {lasted(brief.duration_ms):>9}  {sanitize(why)}".rstrip()
 
 
 def event_line(event: Event) -> str:
@@ -124,8 +124,13 @@ def event_line(event: Event) -> str:
     said += [f"{data['percent']:g}%"] if isinstance(data.get("percent"), int | float) else []
     said += [str(data[name]) for name in ("abort_reason", "why") if name in data]
     about = event.invocation_id or event.subject or ""
-    words = [clock(event.time), f"{event.event_type:<34}", f"{cleaned(event.tool_id or '-'):<24}", cleaned(about)]
-    return "  ".join([*words, cleaned(" ".join(said))]).rstrip()
+    words = [
+        clock(event.time),
+        f"{event.event_type:<34}",
+        f"{sanitize(event.tool_id or '-'):<24}",
+        sanitize(about),
+    ]
+    return "  ".join([*words, sanitize(" ".join(said))]).rstrip()
 
 
 async def _log(path: str, count: int, wanted: Wanted, printer: _Printer, follow: bool) -> None:

@@ -15,7 +15,7 @@ import click
 from ferrule.cli.inbox import Desk, sit_down
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import has_colour
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.runtime.approval.check import format_approvers
 from ferrule.runtime.approval.inbox_item import InboxItem
 
@@ -32,12 +32,12 @@ def card(waiting: InboxItem, *, in_colour: bool = False) -> str:
     title = f"{request.tool_title} ({request.tool_id}{version})"
     risk = f"{request.risk} risk"
     if in_colour:
-        title, risk = f"{_BOLD}{cleaned(title)}{_PLAIN}", f"{_RISKS.get(request.risk, '')}{risk}{_PLAIN}"
-    lines = [f"{request.invocation_id}  {title if in_colour else cleaned(title)}  {risk}"]
+        title, risk = f"{_BOLD}{sanitize(title)}{_PLAIN}", f"{_RISKS.get(request.risk, '')}{risk}{_PLAIN}"
+    lines = [f"{request.invocation_id}  {title if in_colour else sanitize(title)}  {risk}"]
     for label, text in _fields(waiting):
         first, *rest = text.split("\n")
-        lines.append(f"  {label:<{_LABEL}}{cleaned(first)}")
-        lines += [" " * (_LABEL + 2) + cleaned(line) for line in rest]
+        lines.append(f"  {label:<{_LABEL}}{sanitize(first)}")
+        lines += [" " * (_LABEL + 2) + sanitize(line) for line in rest]
     return "\n".join(lines) + "\n"
 
 

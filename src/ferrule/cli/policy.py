@@ -18,7 +18,7 @@ import msgspec
 from ferrule.app.preview.trial import CaseResult, TrialCall
 from ferrule.app.preview.trial import PolicyTrial as Asked
 from ferrule.cli.options import json_option, tools_here, workspace_option
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.model.decision import Requirement
 from ferrule.runtime.policy.cases import Case, read_cases
@@ -89,7 +89,7 @@ def explain(
     if as_json:
         click.echo(json.dumps(_record(tried, considered), indent=2, ensure_ascii=False))
     else:
-        click.echo("\n".join(map(cleaned, _lines(tried, considered))))
+        click.echo("\n".join(map(sanitize, _lines(tried, considered))))
 
 
 @command.command("test")
@@ -110,9 +110,9 @@ def run_cases(file: str | None, as_json: bool, path: str) -> int:
         click.echo(json.dumps({"cases": records, "failed": failed}, indent=2, ensure_ascii=False))
         return int(failed > 0)
     for result in results:
-        click.echo(cleaned(f"{'pass' if result.passed else 'FAIL'}  {result.name}"))
+        click.echo(sanitize(f"{'pass' if result.passed else 'FAIL'}  {result.name}"))
         if result.failure is not None:
-            click.echo(cleaned(f"      line {result.line}: {result.failure}"))
+            click.echo(sanitize(f"      line {result.line}: {result.failure}"))
     click.echo(f"{len(cases)} case{'' if len(cases) == 1 else 's'}: {len(cases) - failed} passed, {failed} failed")
     return int(failed > 0)
 

@@ -24,7 +24,7 @@ from ferrule.cli.options import calls_here
 from ferrule.cli.show.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS, code_of, record_of
 from ferrule.cli.show.output import ProgressBar, json_text
 from ferrule.contracts.payloads import PayloadGone, StoredPayload, address_of
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import LedgerError, WorkspaceError
 from ferrule.infra.clock import Clock
 from ferrule.ledger.payloads.files import FilePayloads
@@ -202,7 +202,7 @@ async def _stored(payloads: FilePayloads, rows: Sequence[StoredEntry], uri: str)
 async def _give(found: Found, payloads: FilePayloads, target: str | None, force: bool) -> int:
     """The whole output, into a file or to standard output."""
     if isinstance(found.answer, Pending):
-        click.echo(f"there is nothing to save yet: {cleaned(found.answer.message)}", err=True)
+        click.echo(f"there is nothing to save yet: {sanitize(found.answer.message)}", err=True)
         return WAITS
     missing = next((stored.gone for stored in found.stored if stored.gone is not None), None)
     if missing is not None:
@@ -240,18 +240,21 @@ def _record(found: Found) -> dict[str, Any]:
 def _lines(found: Found) -> list[str]:
     story, answer = found.story, found.answer
     if isinstance(answer, Pending):
-        return [f"{story.invocation_id}  {cleaned(story.header.tool_name)}  {answer.state}", cleaned(answer.message)]
+        return [
+            f"{story.invocation_id}  {sanitize(story.header.tool_name)}  {answer.state}",
+            sanitize(answer.message),
+        ]
     took = lasted(story.duration_ms)
-    lines = [f"{story.invocation_id}  {cleaned(story.header.tool_name)}  {answer.status}  {took}"]
+    lines = [f"{story.invocation_id}  {sanitize(story.header.tool_name)}  {answer.status}  {took}"]
     if answer.error is not None:
-        lines.append(f"{answer.error.error_class}: {cleaned(answer.error.message)}")
+        lines.append(f"{answer.error.error_class}: {sanitize(answer.error.message)}")
     if story.is_erased:
         lines.append("its content was erased; that it was called, by whom and how it ended stays on record")
     elif answer.error is None or content_of(answer).data.decode(errors="replace") != answer.error.message:
-        lines += ["", *map(cleaned, answer.text.split("\n"))]
+        lines += ["", *map(sanitize, answer.text.split("\n"))]
     if answer.redaction_state != "none":
         taken = ", ".join(map(str, story.notes.get("redactions", ()))) or "withheld"
-        lines += ["", f"redacted ({answer.redaction_state}): {cleaned(taken)}"]
+        lines += ["", f"redacted ({answer.redaction_state}): {sanitize(taken)}"]
     if found.stored:
         lines += ["", *(_stored_line(stored, story.invocation_id) for stored in found.stored)]
     return lines
@@ -265,5 +268,5 @@ def _stored_line(stored: Stored, invocation_id: str) -> str:
     private = ", private" if kept.access == "protected" else ""
     return (
         f"stored: {kept.size:,} bytes, {kept.media_type}{private}{until};"
-        f" ferrule result {invocation_id} --save {cleaned(kept.name) or 'FILE'}"
+        f" ferrule result {invocation_id} --save {sanitize(kept.name) or 'FILE'}"
     )

@@ -17,7 +17,7 @@ import msgspec
 from ferrule.cli.options import tools_here
 from ferrule.cli.shelf import Entry, Shelf, Use, line_of, shelf_of
 from ferrule.cli.show.output import has_colour
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.model.hints import nearest
 from ferrule.model.outline import ToolOutline
@@ -64,7 +64,7 @@ def command(tool: str, path: str, as_json: bool) -> int:
         for line in _page(entries[0], shelf, place):
             sys.stdout.write(line + "\n")
         for other in entries[1:]:
-            sys.stdout.write(f"\nalso: {_full_name(other)} in {cleaned(other.file)}\n")
+            sys.stdout.write(f"\nalso: {_full_name(other)} in {sanitize(other.file)}\n")
     return 0 if entries[0].tool is not None else 1
 
 
@@ -86,7 +86,7 @@ def _is_meant(outline: ToolOutline, word: str) -> bool:
 
 def _full_name(entry: Entry) -> str:
     version = f"@{entry.outline.version}" if entry.outline.version else ""
-    return cleaned(f"{entry.outline.tool_id}{version}")
+    return sanitize(f"{entry.outline.tool_id}{version}")
 
 
 def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
@@ -94,12 +94,12 @@ def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
     yield bold(_full_name(entry))
     tool = entry.tool
     if tool is None:
-        yield f"  defined in  {cleaned(place)}"
+        yield f"  defined in  {sanitize(place)}"
         count = "an error" if entry.errors == 1 else f"{entry.errors} errors"
-        yield f"Its file has {count}, so there is no more to show: ferrule check {cleaned(entry.file)}"
+        yield f"Its file has {count}, so there is no more to show: ferrule check {sanitize(entry.file)}"
         return
     if tool.title:
-        yield cleaned(tool.title)
+        yield sanitize(tool.title)
     yield ""
     yield from _wrapped(tool.description)
     yield ""
@@ -119,7 +119,7 @@ def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
     yield from _schema(bold("input"), tool.input_schema)
     yield from _schema(bold("output"), tool.output_schema)
     for heading, text in entry.documentation.items():
-        yield from ("", bold(cleaned(heading.replace("_", " "))))
+        yield from ("", bold(sanitize(heading.replace("_", " "))))
         yield from _wrapped(text)
 
 
@@ -173,17 +173,17 @@ def _guidance(tool: Tool, bold: Any) -> Iterator[str]:
         if said:
             yield from ("", bold(heading))
             for item in said if isinstance(said, list) else [said]:
-                yield f"  - {cleaned(str(item))}"
+                yield f"  - {sanitize(str(item))}"
 
 
 def _schema(heading: str, schema: msgspec.Raw | None) -> Iterator[str]:
     yield from ("", heading)
     lines = list(schema_lines(json.loads(bytes(schema)))) if schema is not None else []
-    yield from map(cleaned, lines or ["  anything" if schema is not None else "  not stated"])
+    yield from map(sanitize, lines or ["  anything" if schema is not None else "  not stated"])
 
 
 def _row(label: str, value: str, width: int = 12) -> str:
-    return f"  {label:<{width}}{cleaned(value)}".rstrip()
+    return f"  {label:<{width}}{sanitize(value)}".rstrip()
 
 
 def _word(value: object) -> str:
@@ -202,7 +202,7 @@ def _word(value: object) -> str:
 
 def _wrapped(text: str) -> Iterator[str]:
     for paragraph in text.strip().split("\n\n"):
-        yield from map(cleaned, textwrap.wrap(" ".join(paragraph.split()), 100) or [""])
+        yield from map(sanitize, textwrap.wrap(" ".join(paragraph.split()), 100) or [""])
 
 
 def _as_dict(entry: Entry, shelf: Shelf, place: str) -> dict[str, object]:

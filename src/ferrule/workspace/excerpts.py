@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.definitions.reporters.excerpt import ELLIPSIS, visible
+from ferrule.definitions.reporters.excerpt import ELLIPSIS, make_visible
 from ferrule.model.credentials import is_literal_secret
 from ferrule.model.diagnostic import Diagnostic
 
@@ -131,4 +131,4 @@ def _shown(line: str, around: int) -> tuple[str, int]:
 
 
 def _visible(text: str) -> str:
-    return text if text.isprintable() else "".join(map(visible, text))
+    return text if text.isprintable() else "".join(map(make_visible, text))

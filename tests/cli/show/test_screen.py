@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.cli.show.screen import Piece, Screen, fit, pad
-from ferrule.definitions.reporters.excerpt import columns
+from ferrule.definitions.reporters.excerpt import count_columns
 
 
 def rows_of(written: str) -> list[str]:
@@ -55,7 +55,7 @@ def test_what_is_said_stays_and_what_is_drawn_is_gone(
 
 @given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Mn"])), st.integers(0, 30))
 def test_a_text_is_made_to_fit(text: str, width: int) -> None:
-    assert columns(fit(text, width)) <= width
-    assert columns(pad(fit(text, width), width)) == width
-    if columns(text) <= width:
+    assert count_columns(fit(text, width)) <= width
+    assert count_columns(pad(fit(text, width), width)) == width
+    if count_columns(text) <= width:
         assert fit(text, width) == text

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Protocol
 
 from ferrule.cli.show.progress_text import facts_of, message_of, parts_of
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 
@@ -103,7 +103,7 @@ def told_of(said: Progress) -> str:
 
 def labels_of(names: Sequence[str]) -> list[str]:
     """Numbers and names, one under the other."""
-    shown = [cleaned(name[:40]) for name in names]
+    shown = [sanitize(name[:40]) for name in names]
     width = max(map(len, shown), default=0)
     digits = len(str(max(len(names) - 1, 0)))
     return [f"{number:>{digits}}  {name:<{width}}" for number, name in enumerate(shown)]
@@ -121,9 +121,9 @@ def table_of(names: Sequence[str], outcomes: Sequence[Result | Pending], width: 
 
 def _said(outcome: Result | Pending) -> str:
     if isinstance(outcome, Pending):
-        return f"{outcome.invocation_id}: {cleaned(outcome.message)}"
+        return f"{outcome.invocation_id}: {sanitize(outcome.message)}"
     text = outcome.error.message if outcome.error is not None else outcome.text
-    return cleaned(" ".join(text[:2_000].split()))
+    return sanitize(" ".join(text[:2_000].split()))
 
 
 def _fitted(line: str, width: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.diagnostic import Diagnostic
 from ferrule.model.loss import EXTENSION, META_EXTENSION, Instead, Loss
 
@@ -105,10 +105,10 @@ def report_lines(report: ConversionReport) -> Iterator[str]:
     for loss in report.losses:
         by_tool.setdefault((loss.tool_id, loss.file), []).append(loss)
     for (tool_id, file), losses in by_tool.items():
-        yield f"{cleaned(tool_id)} ({cleaned(file)})" if file else cleaned(tool_id)
+        yield f"{sanitize(tool_id)} ({sanitize(file)})" if file else sanitize(tool_id)
         yield from _tool_lines(losses)
     for written, own in report.names.items():
-        yield f"{cleaned(own)} is called {cleaned(written)} there"
+        yield f"{sanitize(own)} is called {sanitize(written)} there"
     yield summary_line(report)
 
 
@@ -122,7 +122,7 @@ def _tool_lines(losses: Sequence[LossEntry]) -> Iterator[str]:
         told = ", ".join(_field(loss) for loss in group[:_MOST])
         if len(group) > _MOST:
             told += f" and {len(group) - _MOST:,} more, which --report json lists"
-        yield f"  {fate}: {told}" + (f" ({cleaned(why)})" if why else "")
+        yield f"  {fate}: {told}" + (f" ({sanitize(why)})" if why else "")
 
 
 _FATES = {"dropped": "dropped", "default": "made up", "description": "put into the description",
@@ -132,11 +132,11 @@ _FATES = {"dropped": "dropped", "default": "made up", "description": "put into t
 def _field(loss: LossEntry) -> str:
     place = f":{loss.line}" if loss.line else ""
     put = f" as {_short(loss.put)}" if loss.put and loss.instead in ("default", "rewritten") else ""
-    return f"{cleaned(loss.field)}{place}{put}"
+    return f"{sanitize(loss.field)}{place}{put}"
 
 
 def _short(text: str) -> str:
-    line = cleaned(" ".join(text.split()))
+    line = sanitize(" ".join(text.split()))
     return line if len(line) <= 60 else line[:59] + "…"
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from ferrule.cli.gen_choice import Unread
 from ferrule.contracts.language import Language, NextStep
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.definitions.stubs.ownership import REFUSED, WRITTEN, Judged, State
 from ferrule.workspace.stubs import Outcome
 
@@ -139,7 +139,7 @@ def lines(outcome: Outcome, report: GenReport, folder: Path, language: Language)
     yield from _listed("run by Ferrule itself, so there is nothing to fill in", report.needless)
     yield from _removed_lines(report)
     for note in report.notes[:_MOST]:
-        yield f"  looser: {cleaned(note.place)}: {cleaned(note.tool_id)} {cleaned(note.pointer)}: {cleaned(note.message)}"
+        yield f"  looser: {sanitize(note.place)}: {sanitize(note.tool_id)} {sanitize(note.pointer)}: {sanitize(note.message)}"
     if len(report.notes) > _MOST:
         yield f"  looser: {len(report.notes) - _MOST} more (--json tells all)"
     is_switched = outcome.before is not None and outcome.before.flavour != outcome.wish.flavour
@@ -157,7 +157,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _shown(folder: Path) -> str:
-    return cleaned(folder.as_posix())
+    return sanitize(folder.as_posix())
 
 
 def _summary(report: GenReport) -> str:
@@ -181,8 +181,8 @@ def _summary(report: GenReport) -> str:
 
 def _unread_lines(report: GenReport) -> Iterator[str]:
     for each in report.unread:
-        what = f"{cleaned(each.tool_id)}: " if each.tool_id else ""
-        yield f"left out: {what}{cleaned(each.place)}: {cleaned(each.message)}"
+        what = f"{sanitize(each.tool_id)}: " if each.tool_id else ""
+        yield f"left out: {what}{sanitize(each.place)}: {sanitize(each.message)}"
 
 
 def _told(outcome: Outcome) -> Iterator[str]:
@@ -207,7 +207,7 @@ def _behind_lines(outcome: Outcome) -> Iterator[str]:
     for each in outcome.judged:
         if each.is_behind:
             tool_id = each.file.tool_id
-            yield f"  {each.file.path}: what {cleaned(tool_id)} takes, gives or is given has changed;"
+            yield f"  {each.file.path}: what {sanitize(tool_id)} takes, gives or is given has changed;"
             yield f"    compile it, and compare it with {shown.get(tool_id, 'the generated file')}"
 
 
@@ -219,7 +219,7 @@ def _removed_lines(report: GenReport) -> Iterator[str]:
 
 def _listed(word: str, paths: Sequence[str]) -> Iterator[str]:
     for path in paths[:_MOST]:
-        yield f"  {word}: {cleaned(path)}"
+        yield f"  {word}: {sanitize(path)}"
     if len(paths) > _MOST:
         yield f"  {word}: {len(paths) - _MOST:,} more"
 
@@ -229,7 +229,7 @@ def _next_lines(report: GenReport, steps: Sequence[NextStep], folder: Path) -> I
         new = (each.path for each in report.files if each.standing == "yours" and each.tool_id and each.state == "new")
         first = next(new, None)
         if first is not None:
-            yield f"  next: write what the tool does in {cleaned((folder / first).as_posix())}"
+            yield f"  next: write what the tool does in {sanitize((folder / first).as_posix())}"
     there = "" if folder == Path(".") else f"cd {_shown(folder)} && "
     for step in steps:
-        yield f"  next: {there if step.is_command else ''}{cleaned(step.words)}"
+        yield f"  next: {there if step.is_command else ''}{sanitize(step.words)}"

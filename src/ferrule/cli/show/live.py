@@ -14,7 +14,7 @@ from typing import Any
 from ferrule.cli.show.batch_view import labels_of, told_of, word_of
 from ferrule.cli.show.progress_text import STILL, facts_of, message_of, parts_of
 from ferrule.cli.show.screen import Piece, Room, Screen, can_write, fit, pad
-from ferrule.definitions.reporters.excerpt import columns
+from ferrule.definitions.reporters.excerpt import count_columns
 from ferrule.model.progress import Progress
 
 _EVERY = 0.1
@@ -75,7 +75,7 @@ class LiveBar:
     def _draw(self, room: Room) -> list[list[Piece]]:
         seconds = int(time.monotonic() - self._began)
         end = f" {self._facts} {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        left = room.width - 2 - columns(end)
+        left = room.width - 2 - count_columns(end)
         is_wide = left >= _NARROW + _BAR
         words = max(left - _BAR - 1 if is_wide else left, _NARROW)
         line = [Piece(f"{room.spinner} ", "green"), Piece(pad(fit(self._words, words), words))]
@@ -132,7 +132,7 @@ class LiveBatch:
     def _draw(self, room: Room) -> list[list[Piece]]:
         words = [word_of(state) for state in self._states]
         shown = self._chosen(words, max(room.height - _FEW, 1))
-        width = max((columns(words[number]) for number in shown), default=0)
+        width = max((count_columns(words[number]) for number in shown), default=0)
         lines = [self._line(number, words[number], width, room.spinner) for number in shown]
         hidden = len(words) - len(shown)
         return [*lines, [Piece(f"and {hidden} more", "dim")]] if hidden else lines

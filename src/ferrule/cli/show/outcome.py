@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from ferrule.cli.show.output import json_text
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.failure import MEANINGS, excerpt
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
@@ -27,11 +27,11 @@ def told(result: Result | Pending | None) -> list[str]:
     if result is None or (isinstance(result, Pending) and result.state == "approved"):
         return ["it cannot run in this process; it runs as soon as one that can looks"]
     if isinstance(result, Pending):
-        return [f"it waits again: {cleaned(result.message)}"]
+        return [f"it waits again: {sanitize(result.message)}"]
     if result.error is not None:
-        return [f"the call ended as {result.status}: {cleaned(result.error.message)}"]
+        return [f"the call ended as {result.status}: {sanitize(result.error.message)}"]
     text = result.text
-    return [f"the call {result.status}"] + [f"  {cleaned(line)}" for line in text.split("\n") if text]
+    return [f"the call {result.status}"] + [f"  {sanitize(line)}" for line in text.split("\n") if text]
 
 
 def code_of(result: Result | Pending | None) -> int:
@@ -67,7 +67,7 @@ def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
         error = outcome.error
         if outcome.status == "partial_succeeded" and readable(outcome):
             _print_answer(outcome)
-        click.echo(f"{outcome.status}: " + "\n  ".join(map(cleaned, error.message.splitlines())), err=True)
+        click.echo(f"{outcome.status}: " + "\n  ".join(map(sanitize, error.message.splitlines())), err=True)
         if error.error_code == _TOLD_IN_ONE_LINE:
             return ENDED_WITH_ERROR
         for line in _own_words(outcome, error.message):
@@ -81,14 +81,14 @@ def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
 def _own_words(outcome: Result, message: str) -> list[str]:
     """What the tool, or the server behind it, said itself of what went wrong; nothing where that is told already."""
     own = "" if outcome.status == "partial_succeeded" else outcome.text.strip()
-    return [] if own in message else list(map(cleaned, excerpt(own, _LONGEST_WORDS).splitlines()))
+    return [] if own in message else list(map(sanitize, excerpt(own, _LONGEST_WORDS).splitlines()))
 
 
 def _print_answer(outcome: Result) -> None:
     """The answer: as it is for programs; on a terminal nothing in it can move the cursor, or change a title or colours."""
     text = readable(outcome)
     if sys.stdout.isatty():
-        text = "\n".join("\t".join(map(cleaned, line.split("\t"))) for line in text.split("\n"))
+        text = "\n".join("\t".join(map(sanitize, line.split("\t"))) for line in text.split("\n"))
     click.echo(text, color=True)  # nothing is taken out on the way
 
 
@@ -96,7 +96,7 @@ def _print_pending(pending: Pending, as_json: bool) -> int:
     if as_json:
         click.echo(json_text(pending_record(pending)))
     else:
-        click.echo(f"waiting: {cleaned(pending.message)}", err=True)
+        click.echo(f"waiting: {sanitize(pending.message)}", err=True)
         look = _WHERE_TO_LOOK.get(pending.state, "")
         click.echo(f"  {look}what became of it: ferrule explain {pending.invocation_id}", err=True)
     return WAITS
@@ -136,7 +136,7 @@ def _providers(result: Result) -> list[str]:
     """Whom the user has to authorize."""
     told = result.structured_content
     challenges = told.get("authorization", ()) if isinstance(told, dict) else ()
-    return [cleaned(str(each["id"])) for each in challenges] or ["PROVIDER"]
+    return [sanitize(str(each["id"])) for each in challenges] or ["PROVIDER"]
 
 
 _BY_CODE = {

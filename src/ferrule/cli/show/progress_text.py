@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.cli.call_lookup import lasted
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.progress import Progress
 
 STILL = "still running"
@@ -26,7 +26,7 @@ def progress_line(said: Progress) -> str:
 
 def message_of(said: Progress) -> str:
     """What the tool said, safe to show."""
-    return cleaned(said.message[:_MOST])
+    return sanitize(said.message[:_MOST])
 
 
 def facts_of(said: Progress) -> list[str]:
@@ -34,7 +34,7 @@ def facts_of(said: Progress) -> list[str]:
     found = [] if said.percent is None else [f"{said.percent:g}%"]
     if said.current_step is not None:
         of = f" of {said.total_steps}" if said.total_steps is not None else ""
-        found.append(f"step {cleaned(said.current_step[:80])}{of}")
+        found.append(f"step {sanitize(said.current_step[:80])}{of}")
     found += [f"{size(count)} {word}" for name, word in _BYTES.items() if (count := getattr(said, name)) is not None]
     found += [f"{size(count)} {word}" for name, word in _STREAMS.items() if type(count := said.extra.get(name)) is int]
     found += [] if said.line_count is None else [f"{said.line_count:,} {'line' if said.line_count == 1 else 'lines'}"]
@@ -49,7 +49,7 @@ def parts_of(said: Progress) -> list[str]:
         text = block.get("text") if isinstance(block, dict) else None
         kind = block.get("type", "block") if isinstance(block, dict) else "block"
         shown = text[:_MOST] if isinstance(text, str) else f"[{kind}]"
-        found += [cleaned(line) for line in shown.split("\n")]
+        found += [sanitize(line) for line in shown.split("\n")]
     return found
 
 

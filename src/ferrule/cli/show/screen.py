@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from ferrule.cli.show.output import has_colour
-from ferrule.definitions.reporters.excerpt import ELLIPSIS, cleaned, columns
+from ferrule.definitions.reporters.excerpt import ELLIPSIS, count_columns, sanitize
 
 _EVERY = 0.1
 """Seconds from one drawing to the next."""
@@ -75,7 +75,7 @@ class Screen:
     def say(self, words: str, style: str = "") -> None:
         """Writes a line above what is drawn; it stays."""
         with self._lock:
-            self._write(f"{self._erased()}{self._styled(Piece(cleaned(words), style))}\n{self._fresh()}")
+            self._write(f"{self._erased()}{self._styled(Piece(sanitize(words), style))}\n{self._fresh()}")
 
     def _run(self) -> None:
         while not self._is_over.wait(_EVERY):
@@ -98,7 +98,7 @@ class Screen:
         shown = []
         for text, style in pieces:
             fitted = fit(text, width)
-            width -= columns(fitted)
+            width -= count_columns(fitted)
             shown.append(self._styled(Piece(fitted, style)))
         return "".join(shown)
 
@@ -114,16 +114,16 @@ class Screen:
 
 def fit(text: str, width: int) -> str:
     """Returns a text that takes at most so many columns, with an ellipsis in place of the rest."""
-    if columns(text) <= width:
+    if count_columns(text) <= width:
         return text
-    while text and columns(text) >= width:
+    while text and count_columns(text) >= width:
         text = text[:-1]
     return text + ELLIPSIS if width > 0 else ""
 
 
 def pad(text: str, width: int) -> str:
     """Returns a text that takes at least so many columns."""
-    return text + " " * (width - columns(text))
+    return text + " " * (width - count_columns(text))
 
 
 def terminal_size() -> os.terminal_size:

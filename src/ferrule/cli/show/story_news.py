@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ferrule.cli.call_lookup import clock, lasted
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.news import Cancellation, LateResult
 from ferrule.model.story import Story
 from ferrule.model.timestamps import milliseconds, parse_iso
@@ -23,9 +23,9 @@ _LABEL = 18
 def row(label: str, value: str) -> Iterator[str]:
     """A label and its text, wrapped under itself. A long word is not torn."""
     room = _WIDTH - _LABEL - 2
-    lines = textwrap.wrap(cleaned(value), room, break_long_words=False, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(sanitize(value), room, break_long_words=False, break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
-        yield f"  {cleaned(label) if number == 0 else '':<{_LABEL}}{line}".rstrip()
+        yield f"  {sanitize(label) if number == 0 else '':<{_LABEL}}{line}".rstrip()
 
 
 def as_json(value: Any) -> str:

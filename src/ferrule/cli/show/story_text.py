@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from ferrule.cli.call_lookup import clock, lasted
 from ferrule.cli.show import story_news
 from ferrule.cli.show.story_news import as_json, row, short
-from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
@@ -23,7 +23,7 @@ Bold = Callable[[str], str]
 def story_lines(story: Story, bold: Bold) -> Iterator[str]:
     """The page, line by line."""
     took = "" if story.duration_ms is None else f" after {lasted(story.duration_ms)}"
-    yield bold(cleaned(f"{story.invocation_id}  {story.header.tool_id}  {story.status}{took}"))
+    yield bold(sanitize(f"{story.invocation_id}  {story.header.tool_id}  {story.status}{took}"))
     yield from _who(story)
     sections = (
         ("input", _inputs(story)),

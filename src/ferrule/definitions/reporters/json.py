@@ -11,10 +11,10 @@ from ferrule.model.diagnostic import Report
 
 
 class JsonReporter:
-    """For programs. Every member is always present; what does not apply is null."""
+    """For programs. Every member is always present; those that do not apply are null."""
 
-    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
-        """One JSON text, indented."""
+    def write(self, report: Report, context: ReportContext) -> Iterator[str]:
+        """Yields one JSON text, indented."""
         yield msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
         yield "\n"
 

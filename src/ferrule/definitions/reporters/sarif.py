@@ -24,31 +24,31 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 class SarifReporter:
     """For code scanning."""
 
-    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
-        """One SARIF log with one run."""
+    def write(self, report: Report, context: ReportContext) -> Iterator[str]:
+        """Yields one SARIF log with one run."""
         codes = sorted({diagnostic.rule for diagnostic in report.diagnostics})
         positions = {code: position for position, code in enumerate(codes)}
-        pages = {page.code: page for page in surroundings.pages()} if codes else {}
+        pages = {page.code: page for page in context.pages()} if codes else {}
         driver = {
             "name": "ferrule",
-            "version": surroundings.version,
+            "version": context.version,
             "informationUri": HOME,
-            "rules": [_rule(code, pages.get(code), surroundings) for code in codes],
+            "rules": [_describe_rule(code, pages.get(code), context) for code in codes],
         }
-        fingerprints = _Fingerprints(surroundings)
+        fingerprints = _Fingerprints(context)
         run = {
             "tool": {"driver": driver},
             "columnKind": "unicodeCodePoints",
             "invocations": [{"executionSuccessful": True}],
-            "results": [_result(found, positions[found.rule], fingerprints) for found in report.diagnostics],
+            "results": [_describe_result(found, positions[found.rule], fingerprints) for found in report.diagnostics],
         }
         log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
         yield msgspec.json.format(msgspec.json.encode(log), indent=2).decode()
         yield "\n"
 
 
-def _rule(code: str, page: RuleInfo | None, surroundings: ReportContext) -> JsonObject:
-    described: JsonObject = {"id": code, "helpUri": surroundings.page_address(code)}
+def _describe_rule(code: str, page: RuleInfo | None, context: ReportContext) -> JsonObject:
+    described: JsonObject = {"id": code, "helpUri": context.page_address(code)}
     if page is not None:
         text = f"{page.summary}\n\n{page.details}".strip()
         described |= {
@@ -62,48 +62,45 @@ def _rule(code: str, page: RuleInfo | None, surroundings: ReportContext) -> Json
     return described
 
 
-def _result(diagnostic: Diagnostic, position: int, fingerprints: _Fingerprints) -> JsonObject:
+def _describe_result(diagnostic: Diagnostic, position: int, fingerprints: _Fingerprints) -> JsonObject:
     text = diagnostic.message if diagnostic.hint is None else f"{diagnostic.message}\nhelp: {diagnostic.hint}"
     region = {
         "startLine": diagnostic.line,
         "startColumn": diagnostic.column,
         "endLine": diagnostic.end_line,
-        "endColumn": _end_column(diagnostic),
+        "endColumn": _find_end_column(diagnostic),
     }
-    place = {"physicalLocation": {"artifactLocation": {"uri": _address(diagnostic.file)}, "region": region}}
+    place = {"physicalLocation": {"artifactLocation": {"uri": _format_uri(diagnostic.file)}, "region": region}}
+    logical = {"logicalLocations": [{"fullyQualifiedName": diagnostic.path}]} if diagnostic.path else {}
     return {
         "ruleId": diagnostic.rule,
         "ruleIndex": position,
         "level": _LEVELS[diagnostic.severity],
         "message": {"text": text},
-        "locations": [place | ({"logicalLocations": [_logical(diagnostic.path)]} if diagnostic.path else {})],
-        "partialFingerprints": {"ferrule/v1": fingerprints.of(diagnostic)},
+        "locations": [place | logical],
+        "partialFingerprints": {"ferrule/v1": fingerprints.make_fingerprint(diagnostic)},
     }
 
 
-def _end_column(diagnostic: Diagnostic) -> int:
+def _find_end_column(diagnostic: Diagnostic) -> int:
     if diagnostic.end_line > diagnostic.line:
         return max(diagnostic.end_column, 1)
     return max(diagnostic.end_column, diagnostic.column)
 
 
-def _logical(path: str) -> dict[str, str]:
-    return {"fullyQualifiedName": path}
-
-
-def _address(file: str) -> str:
-    """A file's name as a URI: relative to where the check ran, or absolute when it is outside."""
+def _format_uri(file: str) -> str:
+    """Formats a file's name as a URI: relative to where the check ran, or absolute when it is outside."""
     return PurePath(file).as_uri() if PurePath(file).is_absolute() else quote(file)
 
 
 class _Fingerprints:
-    """Identity of a result that does not depend on line numbers; equal ones are told apart by counting."""
+    """Identities of results that do not depend on line numbers; equal ones are numbered."""
 
-    def __init__(self, surroundings: ReportContext) -> None:
+    def __init__(self, context: ReportContext) -> None:
         self._seen: Counter[str] = Counter()
-        self._lines = lru_cache(maxsize=4)(lambda file: (surroundings.text_of(file) or "").split("\n"))
+        self._lines = lru_cache(maxsize=4)(lambda file: (context.text_of(file) or "").split("\n"))
 
-    def of(self, diagnostic: Diagnostic) -> str:
+    def make_fingerprint(self, diagnostic: Diagnostic) -> str:
         lines = self._lines(diagnostic.file)
         line = lines[diagnostic.line - 1].strip() if 0 < diagnostic.line <= len(lines) else ""
         identity = "\0".join((diagnostic.rule, diagnostic.file, diagnostic.path, line))
