@@ -15,7 +15,7 @@ from pathlib import Path
 from ferrule.app.imports.openapi import OperationChoice, import_document
 from ferrule.contracts.format import WriteOptions
 from ferrule.workspace.convert.convert import convert
-from ferrule.workspace.convert.sources import load
+from ferrule.workspace.convert.sources import load_tools
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def _import(file: Path) -> dict[str, float]:
 
 def _convert(folder: Path, target: str, is_strict: bool, is_placed: bool) -> dict[str, float]:
     """From tools in memory to the bytes of a provider's list, losses told, and where they were said."""
-    tools = [tool if is_placed else tool._replace(lines=None) for tool in load([folder]).tools]
+    tools = [tool if is_placed else tool._replace(lines=None) for tool in load_tools([folder]).tools]
     gc.collect()
     began, cpu = time.perf_counter(), time.process_time()
     made = convert(tools, target, WriteOptions(is_strict=is_strict))

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ferrule.workspace.parts import DOCUMENTATION, page_of
+from ferrule.workspace.parts import DOCUMENTATION, build_page_url
 from scripts.reference.cells import cell
 
 ROOT = Path(__file__).parent.parent.parent
@@ -157,7 +157,7 @@ def _row(requirement: Requirement) -> str:
 
 def _where(requirement: Requirement) -> str:
     if requirement.rule is not None:
-        return f"[{requirement.rule}](rules/{page_of(requirement.rule).removeprefix(DOCUMENTATION)})"
+        return f"[{requirement.rule}](rules/{build_page_url(requirement.rule).removeprefix(DOCUMENTATION)})"
     if requirement.state == "later":
         return ""
     files = citations()[requirement.code]

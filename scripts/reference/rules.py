@@ -8,7 +8,7 @@ import re
 
 from ferrule.cli.fix import fixable_rules, fixers
 from ferrule.contracts.rule import RuleInfo
-from ferrule.workspace.parts import rule_pages
+from ferrule.workspace.parts import list_rule_pages
 
 STANDARDS = {
     "AML": ("aml", "AML 1.2"),
@@ -28,7 +28,7 @@ _LABEL = re.compile(r"^(Why|Bad|Good|Note):[ \t]?(.*)$")
 def pages() -> dict[str, str]:
     """A page for each standard, and the list of all rules."""
     by_standard: dict[str, list[RuleInfo]] = {prefix: [] for prefix in STANDARDS}
-    for info in rule_pages():
+    for info in list_rule_pages():
         by_standard[info.code.partition("-")[0]].append(info)
     for infos in by_standard.values():
         infos.sort(key=lambda info: int(info.code.partition("-")[2]))

@@ -11,7 +11,7 @@ import pytest
 from ferrule.contracts.format import WriteOptions
 from ferrule.workspace.convert import TARGETS
 from ferrule.workspace.convert.convert import convert
-from ferrule.workspace.convert.sources import load
+from ferrule.workspace.convert.sources import load_tools
 from tests import ROOT
 from tests.cli.run import Ran, ferrule
 from tests.definitions.compiler.definitions import tool
@@ -119,7 +119,7 @@ def test_an_agent_that_may_be_invoked_is_converted_like_a_tool(folder: Path) -> 
     assert written["function"]["name"] == "researcher"
     assert written["function"]["description"].startswith("Researches a question")
     assert written["function"]["parameters"]["required"] == ["question"]
-    (sourced,) = load([folder / "agents/researcher.agent.md"]).tools
+    (sourced,) = load_tools([folder / "agents/researcher.agent.md"]).tools
     for target in TARGETS:
         made = convert([sourced], target, WriteOptions())
         assert not made.left_out

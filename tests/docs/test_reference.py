@@ -11,7 +11,7 @@ from scripts.generate_docs import REFERENCE, ROOT, pages, stale
 from scripts.reference import settings
 
 from ferrule.settings import Settings
-from ferrule.workspace.parts import DOCUMENTATION, page_of, rule_pages
+from ferrule.workspace.parts import DOCUMENTATION, build_page_url, list_rule_pages
 from tests.docs.test_guides import anchors
 
 
@@ -20,19 +20,19 @@ def test_generated_pages_are_fresh() -> None:
 
 
 def test_every_rule_has_exactly_one_page() -> None:
-    codes = [info.code for info in rule_pages()]
+    codes = [info.code for info in list_rule_pages()]
     assert sorted(codes) == sorted(set(codes))
 
 
 def test_every_rule_is_named_for_its_problem() -> None:
-    names = [(info.code.partition("-")[0], info.name) for info in rule_pages()]
+    names = [(info.code.partition("-")[0], info.name) for info in list_rule_pages()]
     assert sorted(names) == sorted(set(names)), "two rules of a standard share a name"
     assert not [name for _, name in names if name != name.lower() or name.startswith(("no-", "must-"))]
 
 
 def test_the_address_of_a_rule_leads_to_its_section() -> None:
-    for info in rule_pages():
-        file, _, anchor = page_of(info.code).removeprefix(DOCUMENTATION).partition("#")
+    for info in list_rule_pages():
+        file, _, anchor = build_page_url(info.code).removeprefix(DOCUMENTATION).partition("#")
         assert anchor in anchors(REFERENCE / "rules" / file), info.code
 
 

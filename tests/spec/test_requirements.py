@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from scripts.reference.coverage import CODE, STANDARDS, STATE, citations, listed, part_of, requirements
 
-from ferrule.workspace.parts import rule_pages
+from ferrule.workspace.parts import list_rule_pages
 from tests import ROOT
 
 CASES = ROOT / "tests" / "definitions" / "rules" / "cases"
@@ -88,14 +88,14 @@ def test_what_is_checked_with_another_rule_names_one_that_exists() -> None:
 
 
 def test_every_reported_code_is_listed_as_checked() -> None:
-    for info in rule_pages():
+    for info in list_rule_pages():
         if not info.code.startswith("FER-"):
             assert states()[info.code].split(":")[0] in {"rule", "diff", "build"}, info.code
 
 
 @pytest.mark.parametrize("code", codes_in_state("rule"))
 def test_rule_has_a_page_a_failing_and_a_passing_case(code: str) -> None:
-    assert code in {info.code for info in rule_pages()}, "no page"
+    assert code in {info.code for info in list_rule_pages()}, "no page"
     assert any(code in case.marked for case in cases()), "no failing case"
     assert has_passing_case(code), "no passing case"
 
@@ -116,5 +116,5 @@ def test_what_is_not_covered_yet_names_its_part_of_the_system() -> None:
 
 
 def test_no_case_expects_a_code_without_a_page() -> None:
-    known = {info.code for info in rule_pages()}
+    known = {info.code for info in list_rule_pages()}
     assert not {code for case in cases() for code in case.marked} - known

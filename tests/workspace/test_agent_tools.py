@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.model.tool import Record, Tool, raw
-from ferrule.workspace.agent_tools import tool_of_agent, tools_of_agents
+from ferrule.workspace.agent_tools import build_agent_tool, build_agent_tools
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.dialects.emitting import emit_agent_tool
 
@@ -31,7 +31,7 @@ def agent_of(**changes: Any) -> Record:
 
 
 def derived(**changes: Any) -> Tool:
-    tool = tool_of_agent(agent_of(**changes), "shop")
+    tool = build_agent_tool(agent_of(**changes), "shop")
     assert tool is not None
     return tool
 
@@ -40,7 +40,7 @@ def test_an_agent_file_becomes_the_declaration_of_a_peer_agent_tool() -> None:
     """AML-109: name, description, intents, examples, parameters and returns; the golden file has all of it."""
     (file,) = Workspace.open(GOLDEN).compile([str(GOLDEN / "researcher.agent.md")])
     records = [record for compiled in file.compiled for record in compiled.records]
-    (tool,) = tools_of_agents(records, "library")
+    (tool,) = build_agent_tools(records, "library")
     written = msgspec.json.format(msgspec.json.encode(tool), indent=2) + b"\n"
     golden = GOLDEN / "researcher.tool.json"
     if os.environ.get("FERRULE_UPDATE_GOLDEN"):
@@ -51,13 +51,13 @@ def test_an_agent_file_becomes_the_declaration_of_a_peer_agent_tool() -> None:
 @pytest.mark.parametrize("said", [None, {}, {"can_be_invoked_as_tool": False}, {"can_be_invoked_as_tool": "true"}, []])
 def test_an_agent_that_does_not_say_so_is_not_offered(said: Any) -> None:
     """AML-109: only with `orchestration.can_be_invoked_as_tool: true`."""
-    assert tool_of_agent(agent_of(orchestration=said), "shop") is None
+    assert build_agent_tool(agent_of(orchestration=said), "shop") is None
 
 
 def test_only_agents_of_aml_are_offered() -> None:
     role = msgspec.structs.replace(agent_of(), kind="role")
-    assert tool_of_agent(role, "shop") is None
-    assert tool_of_agent(msgspec.structs.replace(agent_of(), dialect="adl"), "shop") is None
+    assert build_agent_tool(role, "shop") is None
+    assert build_agent_tool(msgspec.structs.replace(agent_of(), dialect="adl"), "shop") is None
 
 
 def test_without_words_for_routing_the_agents_own_description_is_shown() -> None:

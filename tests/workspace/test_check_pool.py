@@ -8,11 +8,11 @@ import msgspec
 
 from ferrule.definitions.compiler.cache import digest_of
 from ferrule.definitions.compiler.pool import FileTask
-from ferrule.workspace.check_pool import Checked, check_tasks, decode
+from ferrule.workspace.check_pool import CheckedFile, check_tasks, decode
 from ferrule.workspace.workspace import Workspace
 
 
-def checked(folder: Path, name: str) -> Checked:
+def checked(folder: Path, name: str) -> CheckedFile:
     task = FileTask(str(folder / name), name, True, True)
     (found,) = check_tasks([task], Workspace.open(folder).rule_settings())
     return found

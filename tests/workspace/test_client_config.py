@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ferrule.errors import SettingsError
-from ferrule.workspace.client_config import servers_in
+from ferrule.workspace.client_config import read_servers
 
 
 def written(folder: Path, config: Any) -> Path:
@@ -25,19 +25,19 @@ def test_the_list_is_found_where_each_client_keeps_it(path: tuple[str, ...], tmp
     config: Any = {"shop": {"command": "shop-mcp", "args": ["--all"]}}
     for name in reversed(path):
         config = {name: config}
-    (taken,) = servers_in(written(tmp_path, config))
+    (taken,) = read_servers(written(tmp_path, config))
     assert (taken.name, taken.server.command, taken.secrets) == ("shop", ("shop-mcp", "--all"), {})
 
 
 def test_comments_and_trailing_commas_are_read_over_and_strings_are_not_touched(tmp_path: Path) -> None:
     text = '{ // one\n "mcpServers": {"a": {"url": "https://x.example//y,]", /* two */ },},}'
-    (taken,) = servers_in(written(tmp_path, text))
+    (taken,) = read_servers(written(tmp_path, text))
     assert taken.server.url == "https://x.example//y,]"
 
 
 def test_values_of_variables_are_kept_apart_and_named_for_their_server(tmp_path: Path) -> None:
     config = {"mcpServers": {"my shop": {"command": "x", "env": {"KEY": "s3cret", "HOME_DIR": "${env:HOME}/a"}}}}
-    (taken,) = servers_in(written(tmp_path, config))
+    (taken,) = read_servers(written(tmp_path, config))
     assert taken.server.env == {"KEY": "${MY_SHOP_KEY}", "HOME_DIR": "${HOME}/a"}
     assert taken.secrets == {"MY_SHOP_KEY": "s3cret"}
 
@@ -54,14 +54,14 @@ def test_values_of_variables_are_kept_apart_and_named_for_their_server(tmp_path:
 def test_what_headers_show_becomes_a_credential(
     headers: dict[str, str], credentials: dict[str, str], tmp_path: Path
 ) -> None:
-    (taken,) = servers_in(written(tmp_path, {"servers": {"a": {"url": "https://x.example/mcp", "headers": headers}}}))
+    (taken,) = read_servers(written(tmp_path, {"servers": {"a": {"url": "https://x.example/mcp", "headers": headers}}}))
     assert taken.server.credentials == credentials
     assert set(taken.secrets.values()) == ({"abc"} if headers else set())
 
 
 def test_what_the_client_asks_its_user_for_is_noted(tmp_path: Path) -> None:
     config = {"servers": {"a": {"command": "x", "env": {"KEY": "${input:api-key}"}}}}
-    (taken,) = servers_in(written(tmp_path, config))
+    (taken,) = read_servers(written(tmp_path, config))
     assert taken.server.env == {"KEY": "${A_API_KEY}"}
     assert taken.secrets == {}
     assert "A_API_KEY" in taken.notes[0]
@@ -69,7 +69,7 @@ def test_what_the_client_asks_its_user_for_is_noted(tmp_path: Path) -> None:
 
 def test_what_is_switched_off_is_left_and_names_stay_apart(tmp_path: Path) -> None:
     config = {"mcpServers": {"a b": {"command": "x"}, "a-b": {"command": "y"}, "c": {"command": "z", "disabled": True}}}
-    assert [taken.name for taken in servers_in(written(tmp_path, config))] == ["a-b", "a-b-2"]
+    assert [taken.name for taken in read_servers(written(tmp_path, config))] == ["a-b", "a-b-2"]
 
 
 @pytest.mark.parametrize(
@@ -85,18 +85,18 @@ def test_what_is_switched_off_is_left_and_names_stay_apart(tmp_path: Path) -> No
 )
 def test_what_cannot_be_taken_over_is_told(text: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=told):
-        servers_in(written(tmp_path, text))
+        read_servers(written(tmp_path, text))
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
-        servers_in(tmp_path / "none.json")
+        read_servers(tmp_path / "none.json")
 
 
 def test_one_that_cannot_be_taken_over_does_not_stop_the_others(tmp_path: Path) -> None:
     config = {"mcpServers": {"a": {"command": ["x", 1]}, "b": {"command": "y"}}}
     told: list[str] = []
-    (taken,) = servers_in(written(tmp_path, config), unusable=told.append)
+    (taken,) = read_servers(written(tmp_path, config), unusable=told.append)
     assert taken.name == "b"
     assert "'a'" in told[0]
 
@@ -122,7 +122,7 @@ def test_what_could_not_be_used_is_left_out_with_what_is_wrong(
 ) -> None:
     problems: list[str] = []
     config = {"mcpServers": {"odd": server, "good": {"command": "y", "args": None}}}
-    assert [one.name for one in servers_in(written(tmp_path, config), unusable=problems.append)] == ["good"]
+    assert [one.name for one in read_servers(written(tmp_path, config), unusable=problems.append)] == ["good"]
     (problem,) = problems
     assert "'odd'" in problem
     assert told in problem
@@ -131,7 +131,7 @@ def test_what_could_not_be_used_is_left_out_with_what_is_wrong(
 
 def test_a_long_name_is_shortened_to_one_that_the_settings_take(tmp_path: Path) -> None:
     config = {"mcpServers": {"a" * 300: {"command": "x"}, "a" * 301: {"command": "y"}}}
-    first, second = servers_in(written(tmp_path, config))
+    first, second = read_servers(written(tmp_path, config))
     assert (first.name, second.name) == ("a" * 64, f"{'a' * 64}-2")
     assert "shortened" in first.notes[0]
 
@@ -153,7 +153,7 @@ def test_a_long_name_is_shortened_to_one_that_the_settings_take(tmp_path: Path) 
 )
 def test_secrets_among_arguments_are_noted_by_their_names(args: list[str], name: str, tmp_path: Path) -> None:
     """The words of a command hold no references, so they stay what they are."""
-    (taken,) = servers_in(written(tmp_path, {"mcpServers": {"a": {"command": "x", "args": args}}}))
+    (taken,) = read_servers(written(tmp_path, {"mcpServers": {"a": {"command": "x", "args": args}}}))
     assert taken.server.command == ("x", *args)
     (note,) = taken.notes
     assert note.startswith(f"{name!r} in its args looks like a secret")
@@ -166,13 +166,13 @@ def test_secrets_among_arguments_are_noted_by_their_names(args: list[str], name:
     ids=" ".join,
 )
 def test_ordinary_arguments_are_not_taken_for_secrets(args: list[str], tmp_path: Path) -> None:
-    (taken,) = servers_in(written(tmp_path, {"mcpServers": {"a": {"command": "x", "args": args}}}))
+    (taken,) = read_servers(written(tmp_path, {"mcpServers": {"a": {"command": "x", "args": args}}}))
     assert taken.notes == ()
 
 
 def test_a_secret_in_an_address_is_noted_by_its_name(tmp_path: Path) -> None:
     url = "https://x.example/mcp?place=1&token=CANARY"
-    (taken,) = servers_in(written(tmp_path, {"mcpServers": {"a": {"url": url}}}))
+    (taken,) = read_servers(written(tmp_path, {"mcpServers": {"a": {"url": url}}}))
     (note,) = taken.notes
     assert note.startswith("'token' in its url looks like a secret")
     assert "CANARY" not in note
@@ -182,6 +182,6 @@ def test_what_a_client_fills_into_arguments_is_noted(tmp_path: Path) -> None:
     """But for what the program has among its variables: it fills that in by itself."""
     args = ["${env:HOME}/a", "--key=${input:my-key}", "${PLACE:-CANARY}", "Authorization:${AUTH}"]
     server = {"command": "x", "args": args, "env": {"AUTH": "Bearer b"}}
-    (taken,) = servers_in(written(tmp_path, {"mcpServers": {"a": server}}))
+    (taken,) = read_servers(written(tmp_path, {"mcpServers": {"a": server}}))
     names = [note.partition(" ")[0] for note in taken.notes]
     assert names == ["${env:HOME}", "${input:my-key}", "${PLACE}"]

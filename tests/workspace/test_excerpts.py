@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.workspace.excerpts import MASK, excerpt_of, masked_lines
+from ferrule.workspace.excerpts import MASK, build_excerpt, mask_lines
 
 SECRET = "sk-live-abcdefgh12345678"
 
@@ -15,28 +15,28 @@ def at(line: int, column: int = 1, end_column: int = 1, rule: str = "AML-1", end
 
 
 def shown(text: str, found: Diagnostic, *secret: Diagnostic) -> dict[int, str]:
-    return {line.number: line.text for line in excerpt_of(masked_lines(text, secret), found)}
+    return {line.number: line.text for line in build_excerpt(mask_lines(text, secret), found)}
 
 
 def test_the_line_is_marked_with_a_few_around_it() -> None:
     text = "\n".join(f"key{number}: value" for number in range(1, 20))
-    lines = excerpt_of(masked_lines(text, ()), at(10, 1, 6))
+    lines = build_excerpt(mask_lines(text, ()), at(10, 1, 6))
     assert [line.number for line in lines] == [7, 8, 9, 10, 11, 12]
     (marked,) = [line for line in lines if line.start is not None]
     assert (marked.number, marked.text[marked.start : marked.end]) == (10, "key10")
-    assert excerpt_of(masked_lines(text, ()), at(99)) == []
+    assert build_excerpt(mask_lines(text, ()), at(99)) == []
 
 
 def test_long_lines_are_cut_around_the_mark() -> None:
     text = "a" * 1000 + "WRONG" + "b" * 1000
-    (line,) = excerpt_of(masked_lines(text, ()), at(1, 1001, 1006))
+    (line,) = build_excerpt(mask_lines(text, ()), at(1, 1001, 1006))
     assert len(line.text) < 220
     assert line.text[line.start : line.end] == "WRONG"
 
 
 def test_tricks_of_writing_become_visible() -> None:
     assert shown("a\u202eb\x1b[31m\tc", at(1))[1] == "a\ufffdb\u241b[31m    c"
-    (line,) = excerpt_of(masked_lines("\tkey: x", ()), at(1, 2, 5))
+    (line,) = build_excerpt(mask_lines("\tkey: x", ()), at(1, 2, 5))
     assert line.text[line.start : line.end] == "key"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.cli.init import write_workspace
 from ferrule.errors import BuildRefused
-from ferrule.workspace.releases import build, catalog_in_memory, diff, publish
+from ferrule.workspace.releases import build, build_in_memory, diff, publish
 from ferrule.workspace.workspace import Workspace
 
 AT = "2026-01-01T12:00:00Z"
@@ -29,7 +29,7 @@ def edit(root: Path, old: str, new: str) -> None:
 
 def test_a_catalog_in_memory_has_the_same_content_and_writes_nothing(root: Path) -> None:
     before = sorted(root.rglob("*"))
-    digest = catalog_in_memory(Workspace.open(root)).digest
+    digest = build_in_memory(Workspace.open(root)).digest
     assert sorted(root.rglob("*")) == before
     assert build(Workspace.open(root)).digest == digest
 

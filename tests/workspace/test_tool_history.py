@@ -9,8 +9,8 @@ import pytest
 from ferrule.cli.init import write_workspace
 from ferrule.definitions.compiler import release as records
 from ferrule.runtime.surface.catalogs import SealedCatalog
-from ferrule.workspace.releases import catalog_in_memory, publish
-from ferrule.workspace.tool_history import IN_FORCE, ToolHistory, history_of
+from ferrule.workspace.releases import build_in_memory, publish
+from ferrule.workspace.tool_history import IN_FORCE, ToolHistory, read_history
 from ferrule.workspace.workspace import Workspace
 
 
@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def told(root: Path, tool_id: str = "send-reply") -> ToolHistory:
-    return history_of(root, SealedCatalog(catalog_in_memory(Workspace.open(root))), tool_id)
+    return read_history(root, SealedCatalog(build_in_memory(Workspace.open(root))), tool_id)
 
 
 def released(root: Path, version: str, by: str) -> None:

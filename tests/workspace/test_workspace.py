@@ -9,7 +9,7 @@ import pytest
 
 import ferrule
 from ferrule.errors import FerruleError, SettingsError, WorkspaceError
-from ferrule.workspace.workspace import Workspace, by_workspace, joined
+from ferrule.workspace.workspace import Workspace, group_by_workspace, join_reports
 from tests.definitions.rules.cases import HERE
 
 TOOL = (HERE / "bases" / "tools" / "send-mail.tool.md").read_text(encoding="utf-8")
@@ -66,17 +66,17 @@ def test_paths_of_two_workspaces_resolve_each_in_its_own(tmp_path: Path) -> None
     for root in (first, second):
         (root / "agents").mkdir()
         (root / "agents" / "helper.agent.md").write_text(AGENT)
-    groups = by_workspace([first / "agents", second / "agents"])
+    groups = group_by_workspace([first / "agents", second / "agents"])
     assert [workspace.root.name for workspace, _ in groups] == ["one", "two"]
     reports = [workspace.check(paths) for workspace, paths in groups]
-    unresolved = [found for found in joined(reports).diagnostics if found.rule == "AML-91"]
+    unresolved = [found for found in join_reports(reports).diagnostics if found.rule == "AML-91"]
     assert ["two" in found.file for found in unresolved] == [True]
 
 
 def test_folders_outside_any_workspace_are_one(tmp_path: Path) -> None:
     root = make(tmp_path / "bare", settings=None)
     (root / "agents").mkdir()
-    assert len(by_workspace([root / "tools", root / "agents"])) == 1
+    assert len(group_by_workspace([root / "tools", root / "agents"])) == 1
 
 
 def test_compiling_gives_the_model_and_leaves_out_what_cannot_be_compiled(tmp_path: Path) -> None:

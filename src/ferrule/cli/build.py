@@ -10,7 +10,7 @@ import click
 from ferrule.cli.show.output import ProgressBar, now_option, write_report
 from ferrule.errors import BuildRefused
 from ferrule.model.diagnostic import Report
-from ferrule.workspace.releases import Built, build
+from ferrule.workspace.releases import BuildResult, build
 from ferrule.workspace.workspace import Workspace, show_path
 
 KEY_VARIABLE = "FERRULE_KEY_FILE"
@@ -51,7 +51,7 @@ def show_refusal(refused: BuildRefused, format: str) -> int:
     return 1
 
 
-def key_lines(built: Built) -> list[str]:
+def key_lines(built: BuildResult) -> list[str]:
     """What happened to keys on the way, so that nobody is trusted unnoticed."""
     lines = []
     if built.new_key is not None:
@@ -63,7 +63,7 @@ def key_lines(built: Built) -> list[str]:
     return lines
 
 
-def told(built: Built) -> str:
+def told(built: BuildResult) -> str:
     """The outcome in words."""
     lines = key_lines(built)
     warnings = built.report.summary.warnings
@@ -78,7 +78,7 @@ def told(built: Built) -> str:
     return "\n".join(lines)
 
 
-def as_dict(built: Built) -> dict[str, object]:
+def as_dict(built: BuildResult) -> dict[str, object]:
     """The outcome for programs."""
     return {
         "catalog": show_path(str(built.path)),

@@ -10,7 +10,7 @@ import click
 
 from ferrule.cli.show.output import ProgressBar, now_option, report_options, write_report
 from ferrule.model.diagnostic import Report
-from ferrule.workspace.workspace import Workspace, by_workspace, joined
+from ferrule.workspace.workspace import Workspace, group_by_workspace, join_reports
 
 
 class Request(NamedTuple):
@@ -102,10 +102,10 @@ def examine(workspace: Workspace, request: Request) -> Report:
         if len(request.paths) < 2:
             _refuse_settings(workspace, request.paths)
             return workspace.check(request.paths, progress=progress, **request.options)
-        groups = by_workspace(request.paths)
+        groups = group_by_workspace(request.paths)
         for each, paths in groups:
             _refuse_settings(each, paths)
-        return joined([each.check(paths, progress=progress, **request.options) for each, paths in groups])
+        return join_reports([each.check(paths, progress=progress, **request.options) for each, paths in groups])
 
 
 def _refuse_settings(workspace: Workspace, paths: Sequence[str | Path]) -> None:

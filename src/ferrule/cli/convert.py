@@ -23,8 +23,8 @@ from ferrule.infra.atomic_files import write_whole
 from ferrule.model.diagnostic import Diagnostic, Finding, Report, Severity, Summary
 from ferrule.model.loss import Loss
 from ferrule.workspace.convert import NAMES_FILE, TARGETS
-from ferrule.workspace.convert.convert import Converted, convert
-from ferrule.workspace.convert.sources import HARMLESS, Loaded, Sourced, load
+from ferrule.workspace.convert.convert import ConversionResult, convert
+from ferrule.workspace.convert.sources import HARMLESS, LoadedTools, LocatedTool, load_tools
 
 _EPILOG = """\b
 Examples:
@@ -99,7 +99,7 @@ def command(
             "say what to convert and to what: ferrule convert FILE... --to DIALECT ('--list' tells which)"
         )
     kept = _names_in(names_file)
-    loaded = load([Path(file) for file in files], namespace=namespace, names=kept)
+    loaded = load_tools([Path(file) for file in files], namespace=namespace, names=kept)
     if not loaded.tools:
         return _told_of_nothing(loaded, files, report_as, target, is_aside=out is None)
     made = convert(loaded.tools, target, WriteOptions(is_strict=strict, is_plain=plain))
@@ -119,9 +119,9 @@ def command(
     return PROBLEMS_FOUND if failed else OK
 
 
-def _told_of_nothing(loaded: Loaded, files: Sequence[str], report_as: str, target: str, *, is_aside: bool) -> int:
+def _told_of_nothing(loaded: LoadedTools, files: Sequence[str], report_as: str, target: str, *, is_aside: bool) -> int:
     """Where no tool could be read nothing is written."""
-    report = _report(target, loaded, Converted({}, [], [], {}))
+    report = _report(target, loaded, ConversionResult({}, [], [], {}))
     if report_as == "json" or report.diagnostics:
         _tell(report, loaded, report_as, is_aside=is_aside)
     if report.summary.errors:
@@ -156,7 +156,7 @@ def _names_in(file: str | None) -> dict[str, str]:
         ) from None
 
 
-def _report(target: str, loaded: Loaded, made: Converted) -> ConversionReport:
+def _report(target: str, loaded: LoadedTools, made: ConversionResult) -> ConversionReport:
     places = {sourced.tool.tool_id: sourced for sourced in loaded.tools}
     written = next(iter(made.files), "")
     left_out = tuple(_placed(finding, places, written) for finding in made.left_out)
@@ -175,7 +175,7 @@ def _report(target: str, loaded: Loaded, made: Converted) -> ConversionReport:
     )
 
 
-def _is_made_up(loss: Loss, places: Mapping[str, Sourced]) -> bool:
+def _is_made_up(loss: Loss, places: Mapping[str, LocatedTool]) -> bool:
     """True for what a list does not say of its tools: their namespace, and an id made of it, are from the name of its file."""
     sourced = places.get(loss.tool_id)
     if sourced is None or sourced.tool.dialect not in _LISTS or loss.instead != "dropped":
@@ -183,7 +183,7 @@ def _is_made_up(loss: Loss, places: Mapping[str, Sourced]) -> bool:
     return loss.field in _UNSAID and sourced.tool.namespace == Path(sourced.file).name.partition(".")[0]
 
 
-def _placed(finding: Finding, places: Mapping[str, Sourced], written: str) -> Diagnostic:
+def _placed(finding: Finding, places: Mapping[str, LocatedTool], written: str) -> Diagnostic:
     """Why a tool is left out, at the place where the tool is defined; what is about all of them, at what is `written`."""
     tool_id = str(finding.path[0]) if finding.path else ""
     sourced = places.get(tool_id)
@@ -212,7 +212,7 @@ def _deliver(files: Mapping[str, bytes], out: str | None, force: bool) -> None:
     sys.stdout.buffer.flush()
 
 
-def _tell(report: ConversionReport, loaded: Loaded, report_as: str, *, is_aside: bool) -> None:
+def _tell(report: ConversionReport, loaded: LoadedTools, report_as: str, *, is_aside: bool) -> None:
     """The report, where the result is not."""
     if report_as == "json":
         click.echo(json_text(msgspec.to_builtins(report)), err=is_aside)
@@ -225,7 +225,7 @@ def _tell(report: ConversionReport, loaded: Loaded, report_as: str, *, is_aside:
         click.echo(line, err=is_aside)
 
 
-def _counted(found: Sequence[Diagnostic], loaded: Loaded) -> Report:
+def _counted(found: Sequence[Diagnostic], loaded: LoadedTools) -> Report:
     counts = {severity: sum(one.severity is severity for one in found) for severity in Severity}
     files = {one.file for one in found} | {sourced.file for sourced in loaded.tools}
     numbers = (counts[Severity.ERROR], counts[Severity.WARNING], counts[Severity.INFO])

@@ -15,7 +15,7 @@ from ferrule.errors import WorkspaceError
 from ferrule.model.change import ToolChange
 from ferrule.model.semver import Bump
 from ferrule.model.value import MISSING
-from ferrule.workspace.releases import Difference, diff
+from ferrule.workspace.releases import CatalogDifference, diff
 from ferrule.workspace.snapshots import is_definitions
 from ferrule.workspace.workspace import Workspace
 
@@ -65,7 +65,7 @@ def command(
     return int(summary.errors > 0 or (strict and summary.warnings > 0) or bool(difference.unread))
 
 
-def _told(difference: Difference) -> Iterator[str]:
+def _told(difference: CatalogDifference) -> Iterator[str]:
     """Every changed tool in a few lines."""
     changes = [change for change in difference.comparison.changes if change.word != "unchanged"]
     yield f"from {difference.published} to {difference.candidate}:"
@@ -108,7 +108,7 @@ def _json(value: Any) -> str:
     return text if len(text) <= 300 else text[:297] + "…"
 
 
-def _write_json(difference: Difference, output: str | None) -> None:
+def _write_json(difference: CatalogDifference, output: str | None) -> None:
     whole = {
         **msgspec.to_builtins(difference.report),
         "published": difference.published,

@@ -30,7 +30,7 @@ from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceRequest
 from ferrule.model.tool import Tool
-from ferrule.workspace.agent_tools import tools_of_agents
+from ferrule.workspace.agent_tools import build_agent_tools
 from ferrule.workspace.staleness import is_stale
 from ferrule.workspace.workspace import Workspace
 
@@ -276,7 +276,7 @@ async def _exported(path: str, asked: _Asked, is_built: bool) -> Exported:
 
 
 def _agents(app: App, path: str) -> list[Tool]:
-    return tools_of_agents(app.catalog.records("agent"), Workspace.open(path).namespace)
+    return build_agent_tools(app.catalog.records("agent"), Workspace.open(path).namespace)
 
 
 def _caller(app: App) -> tuple[str, str]:

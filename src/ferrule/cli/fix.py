@@ -25,7 +25,7 @@ from ferrule.definitions.rules.builtin import FIXERS
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, FileReport, Report
 from ferrule.model.document import Source
-from ferrule.workspace.parts import dialects, parts, rule_pages
+from ferrule.workspace.parts import dialects, list_rule_pages, load_parts
 from ferrule.workspace.workspace import Workspace
 
 _fixers: Registry[Fixers] = Registry("dialect with fixes", FIXERS)
@@ -99,10 +99,10 @@ def _judge(workspace: Workspace, request: Request) -> Judge:
     wishes = workspace.settings.check
     select = (*wishes.select, *request.options["select"])
     ignore = (*wishes.ignore, *request.options["ignore"])
-    chosen = DiagnosticFilter.build(select, ignore, wishes.suppress, rule_pages)
+    chosen = DiagnosticFilter.build(select, ignore, wishes.suppress, list_rule_pages)
 
     def report_of(source: Source) -> FileReport:
-        return check_file(source, parts(), settings)
+        return check_file(source, load_parts(), settings)
 
     def diagnostics_of(source: Source) -> list[Diagnostic]:
         return chosen.filter_file(source.file, merge(report_of(source), [], chosen.is_active))

@@ -13,7 +13,7 @@ from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.document import Document, Places
 from ferrule.model.value import Path, dig
 from ferrule.schema.pointers import follow_steps, read_fragment
-from ferrule.workspace.convert.fields import path_of
+from ferrule.workspace.convert.fields import find_path
 from ferrule.workspace.stubs import Looser
 from ferrule.workspace.workspace import Workspace
 
@@ -61,7 +61,7 @@ def _path(entry: Entry, note: Looser, document: Document) -> Path:
     """From the root of the document. Where nobody said which schema is meant, the first in which the pointer leads somewhere."""
     tool = entry.outline.path
     for side in (note.side,) if note.side else ("input", "output"):
-        home = path_of(entry.outline.dialect, f"{side}_schema")
+        home = find_path(entry.outline.dialect, f"{side}_schema")
         if home is not None:
             wanted = read_fragment(note.pointer.removeprefix("#"))
             _, steps = follow_steps(dig(document.value, (*tool, *home)), wanted)

@@ -19,7 +19,7 @@ from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.infra.atomic_files import write_whole
 from ferrule.infra.lockfile.file import encode_visible, write_lock
 from ferrule.settings import FILE_NAME, load_settings
-from ferrule.workspace.client_config import Taken, servers_in
+from ferrule.workspace.client_config import ClientServer, read_servers
 from ferrule.workspace.workspace import Workspace
 
 
@@ -27,7 +27,7 @@ def take_over(path: str, file: str) -> None:
     """Write the servers of a client into the workspace's settings, keep their secrets in its file of secrets, and pin what they
     say about their tools. What is there already stays. Raises FerruleError."""
     root = Workspace.open(path).root
-    taken = servers_in(Path(file).expanduser(), list_variables(root), lambda problem: click.echo(problem, err=True))
+    taken = read_servers(Path(file).expanduser(), list_variables(root), lambda problem: click.echo(problem, err=True))
     known = load_settings(root).mcp.servers
     added = [one for one in taken if one.name not in known]
     _write_settings(root, added)
@@ -68,7 +68,7 @@ def _about(one: ServerReview) -> Iterator[str]:
         yield f"  ! {encode_visible(name)} cannot become a tool: {why}"
 
 
-def _write_settings(root: Path, added: Iterable[Taken]) -> None:
+def _write_settings(root: Path, added: Iterable[ClientServer]) -> None:
     file = root / FILE_NAME
     text = before = file.read_text(encoding="utf-8") if file.exists() else ""
     for one in added:

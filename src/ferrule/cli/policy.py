@@ -26,7 +26,7 @@ from ferrule.runtime.policy.engine import RuleExplanation, make_engine
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.surface.catalogs import SealedCatalog
-from ferrule.workspace.releases import catalog_in_memory
+from ferrule.workspace.releases import build_in_memory
 from ferrule.workspace.workspace import Workspace
 
 
@@ -42,7 +42,7 @@ class Trial:
             expires_seconds=settings.approval.expires_seconds,
             is_personal=is_personal,
         )
-        self._asked = Asked(SealedCatalog(catalog_in_memory(workspace)), make_engine(policy))
+        self._asked = Asked(SealedCatalog(build_in_memory(workspace)), make_engine(policy))
 
     def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any]) -> TrialCall:
         """The ruling for one call. Raises PolicyError when the caller has no such tool."""

@@ -11,7 +11,7 @@ import click
 from ferrule.cli.build import as_dict, key_file, key_lines, show_refusal, told
 from ferrule.cli.show.output import ProgressBar, now_option
 from ferrule.errors import BuildRefused
-from ferrule.workspace.releases import Published, publish
+from ferrule.workspace.releases import PublishResult, publish
 from ferrule.workspace.workspace import Workspace
 
 
@@ -55,7 +55,7 @@ def _user() -> str:
         return "unknown"
 
 
-def _told(done: Published) -> str:
+def _told(done: PublishResult) -> str:
     if not done.is_new:
         return "\n".join(
             [*key_lines(done.built), f"nothing to publish: release {done.release.number} has the same content"]
@@ -64,7 +64,7 @@ def _told(done: Published) -> str:
     return f"{told(done.built)}\npublished release {done.release.number} by {done.release.released_by}{approved}"
 
 
-def _as_dict(done: Published) -> dict[str, object]:
+def _as_dict(done: PublishResult) -> dict[str, object]:
     release = done.release
     return {
         "release": release.number,

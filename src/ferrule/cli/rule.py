@@ -12,7 +12,7 @@ from ferrule.cli.fix import fixable_rules
 from ferrule.contracts.rule import RuleInfo
 from ferrule.errors import SettingsError
 from ferrule.model.hints import nearest
-from ferrule.workspace.parts import page_of, rule_pages
+from ferrule.workspace.parts import build_page_url, list_rule_pages
 
 _STANDARDS = {
     "AML": "AML 1.2 (Agent Modeling Language)",
@@ -27,7 +27,7 @@ _IN_JSON = ("OXP-", "AT-")
 
 def _codes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """For shell completion."""
-    return [page.code for page in rule_pages() if page.code.startswith(incomplete.upper())]
+    return [page.code for page in list_rule_pages() if page.code.startswith(incomplete.upper())]
 
 
 @click.command()
@@ -36,7 +36,7 @@ def _codes(context: click.Context, parameter: click.Parameter, incomplete: str) 
 def command(code: str | None, as_json: bool) -> None:
     """Explain the rule CODE (or its name), or list all rules; of one standard with its prefix (AML, OXP, …)."""
     if code is None or code.upper() in _STANDARDS:
-        pages = [page for page in rule_pages() if code is None or _standard(page) == code.upper()]
+        pages = [page for page in list_rule_pages() if code is None or _standard(page) == code.upper()]
         listed = [_as_dict(page) for page in pages]
         click.echo(_json(listed) if as_json else _list(pages), nl=False)
     else:
@@ -46,7 +46,7 @@ def command(code: str | None, as_json: bool) -> None:
 
 def find(word: str) -> RuleInfo:
     """The rule of that code or name, in any letter case. Raises SettingsError with the nearest known one."""
-    pages = rule_pages()
+    pages = list_rule_pages()
     wanted = word.lower()
     for page in pages:
         if wanted in (page.code.lower(), page.name.lower()):
@@ -92,7 +92,7 @@ def _page(page: RuleInfo) -> str:
         lines += ["", *page.details.rstrip().split("\n")]
     if is_fixable(page):
         lines += ["", "Some cases of it are mended by `ferrule check --fix`."]
-    return "\n".join([*lines, "", *_suppressing(page.code), "", page_of(page.code)]) + "\n"
+    return "\n".join([*lines, "", *_suppressing(page.code), "", build_page_url(page.code)]) + "\n"
 
 
 def _suppressing(code: str) -> list[str]:
@@ -126,5 +126,5 @@ def _as_dict(page: RuleInfo) -> dict[str, object]:
         "details": page.details,
         "since": page.since,
         "fixable": is_fixable(page),
-        "url": page_of(page.code),
+        "url": build_page_url(page.code),
     }

@@ -17,7 +17,7 @@ from ferrule.model.diagnostic import FileReport, Finding, Severity
 from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
-from ferrule.workspace.parts import parts
+from ferrule.workspace.parts import load_parts
 from ferrule.workspace.workspace import Workspace, show_path
 
 
@@ -185,7 +185,7 @@ def _linked(workspace: Workspace, entries: list[Entry], files: list[tuple[str, s
 
 
 def _compiled(workspace: Workspace, path: str, name: str) -> list[Compiled]:
-    pieces = gather([load(path, name)], parts().dialects, workspace.namespace)
+    pieces = gather([load(path, name)], load_parts().dialects, workspace.namespace)
     return [piece.compiled for piece in pieces if piece.compiled is not None]
 
 

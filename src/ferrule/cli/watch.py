@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from ferrule.cli.run import fail
 from ferrule.errors import FerruleError
 from ferrule.infra.drivers import EXTRAS, describe_missing_extra
-from ferrule.workspace.staleness import stamps_of
+from ferrule.workspace.staleness import read_all_stamps
 from ferrule.workspace.workspace import Workspace
 
 _EVERY = 0.5
@@ -24,13 +24,13 @@ def watch(workspace: Workspace, once: Callable[[], int], output: str | None = No
     """Call `once` now and after every change below the workspace, until Ctrl-C. What it writes to `output` is none."""
     written = None if output is None else os.path.abspath(output)
     try:
-        seen = stamps_of(workspace, written)
+        seen = read_all_stamps(workspace, written)
         _run(once)
         if not _has_watchfiles():
             sys.stderr.write(f"note: {describe_missing_extra(EXTRAS['watch'].used_for, 'watch')}\n")
             sys.stderr.flush()
         for _ in _moments(workspace):
-            now = stamps_of(workspace, written)
+            now = read_all_stamps(workspace, written)
             if now != seen:
                 seen = now
                 _run(once)

@@ -20,7 +20,7 @@ from ferrule.errors import BuildRefused, FerruleError
 from ferrule.model.diagnostic import Report, Severity
 from ferrule.settings import load_settings
 from ferrule.workspace import staleness
-from ferrule.workspace.staleness import Stamps, stamps_of
+from ferrule.workspace.staleness import Stamps, read_all_stamps
 from ferrule.workspace.workspace import Workspace
 
 _EVERY_SECONDS = 1.0
@@ -139,7 +139,9 @@ class Reloading:
 def _read_stamps(root: Path) -> tuple[Stamps, Stamps]:
     """Returns the stamps of the catalog's sources, and of the modules with functions by their names in the settings."""
     names = load_settings(root).functions.modules
-    return stamps_of(Workspace.open(root)), {name: _read_stamp(root / name) for name in names if name.endswith(".py")}
+    return read_all_stamps(Workspace.open(root)), {
+        name: _read_stamp(root / name) for name in names if name.endswith(".py")
+    }
 
 
 def _read_stamp(file: Path) -> tuple[int, int]:

@@ -44,7 +44,7 @@ from ferrule.runtime.policy.read import read_text, read_value
 from ferrule.runtime.policy.records import PolicySet
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
 from ferrule.settings import Settings
-from ferrule.workspace.releases import catalog_in_memory
+from ferrule.workspace.releases import build_in_memory
 from ferrule.workspace.workspace import Workspace
 
 _QUIET = Settings(redaction=RedactionSettings(well_known=False))
@@ -183,7 +183,7 @@ def _compile_definitions(definitions: Mapping[str, str]) -> CatalogView:
             file.write_text(text, encoding="utf-8")
         if not (root / "ferrule.toml").exists():
             (root / "ferrule.toml").write_text('namespace = "test"\n', encoding="utf-8")
-        return SealedCatalog(catalog_in_memory(Workspace.open(root)))
+        return SealedCatalog(build_in_memory(Workspace.open(root)))
 
 
 Verdict = bool | Mapping[str, Any] | str

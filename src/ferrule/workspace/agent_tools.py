@@ -1,7 +1,7 @@
-"""An agent as a tool of other agents (AML-109): the declaration that is derived from an AML agent's own file.
+"""Makes agents callable as tools (AML-109): derives the declaration from an AML agent's own file.
 
-An agent is offered only where its file says so. What the standard has no field for (intents, phrases that lead to it)
-stands in the declaration beside the rest, as written.
+An agent is offered only where its file allows it. Keys that Agent Tool lacks (intents, trigger phrases) are added to the
+declaration unchanged.
 """
 
 from __future__ import annotations
@@ -19,47 +19,47 @@ _VERSION = "0.2.0"
 _LIFECYCLES = {"draft": "draft", "active": "available", "deprecated": "deprecated", "disabled": "disabled"}
 
 
-def tool_of_agent(record: Record, namespace: str) -> Tool | None:
-    """Returns the tool that invokes an agent; None for one that may not be invoked so, and for a record of anything else."""
+def build_agent_tool(record: Record, namespace: str) -> Tool | None:
+    """Returns the tool that invokes an agent; None for an agent that may not be invoked so, and for other records."""
     if record.kind != "agent" or record.dialect != "aml":
         return None
     agent: Any = msgspec.json.decode(record.payload)
-    if isinstance(agent.get("definition"), dict):  # as a catalog keeps it, beside what it was compiled to
+    if isinstance(agent.get("definition"), dict):  # a catalog's payload has the definition beside the compiled agent
         agent = agent["definition"]
     if dig(agent, ("orchestration", "can_be_invoked_as_tool")) is not True:
         return None
-    return replace_payload(_named(agent, record, namespace), _declaration(agent, record, namespace))
+    return replace_payload(_build_tool(agent, record, namespace), _build_declaration(agent, record, namespace))
 
 
-def tools_of_agents(records: Iterable[Record], namespace: str) -> list[Tool]:
+def build_agent_tools(records: Iterable[Record], namespace: str) -> list[Tool]:
     """Returns the tools of all agents that may be invoked as one, by name."""
-    found = (tool_of_agent(record, namespace) for record in records)
+    found = (build_agent_tool(record, namespace) for record in records)
     return sorted((tool for tool in found if tool is not None), key=lambda tool: (tool.name, tool.version or ""))
 
 
-def _named(agent: dict[str, Any], record: Record, namespace: str) -> Tool:
+def _build_tool(agent: dict[str, Any], record: Record, namespace: str) -> Tool:
     return Tool(
         tool_id=record.record_id,
         namespace=namespace,
         name=record.record_id,
-        description=_description(agent),
-        lifecycle=_LIFECYCLES.get(_text(agent, "status"), "draft"),
+        description=_read_description(agent),
+        lifecycle=_LIFECYCLES.get(_read_text(agent, "status"), "draft"),
         tool_kind="peer_agent_tool",
         dialect="agent_tool",
         version=record.version,
-        title=_text(agent, "meta", "name") or None,
-        search_hint="; ".join(_texts(agent, "routing", "intents")) or None,
-        tags=tuple(_texts(agent, "meta", "tags")),
-        owner=_text(agent, "meta", "owner") or None,
+        title=_read_text(agent, "meta", "name") or None,
+        search_hint="; ".join(_read_texts(agent, "routing", "intents")) or None,
+        tags=tuple(_read_texts(agent, "meta", "tags")),
+        owner=_read_text(agent, "meta", "owner") or None,
     )
 
 
-def _declaration(agent: dict[str, Any], record: Record, namespace: str) -> dict[str, Any]:
-    """Returns the same in the words of Agent Tool, with what only its words can say."""
-    tool = _named(agent, record, namespace)
+def _build_declaration(agent: dict[str, Any], record: Record, namespace: str) -> dict[str, Any]:
+    """Returns the agent's declaration as an Agent Tool record, with the keys that only such a record has."""
+    tool = _build_tool(agent, record, namespace)
     examples = dig(agent, ("interface", "input", "examples"))
     contract = {
-        "model_input_schema": _schema(agent, "input"),
+        "model_input_schema": _read_schema(agent, "input"),
         "examples": examples if isinstance(examples, list) else [],
     }
     declaration = {
@@ -73,34 +73,36 @@ def _declaration(agent: dict[str, Any], record: Record, namespace: str) -> dict[
         "lifecycle": tool.lifecycle,
         "tool_kind": tool.tool_kind,
         "search_hint": tool.search_hint,
-        "intents": _texts(agent, "routing", "intents"),
-        "examples": _texts(agent, "routing", "trigger_phrases"),
-        "input_contract": _said(contract),
-        "output_contract": {"structured_schema": _schema(agent, "output")},
-        "external_mappings": [_said({"source": "aml", "agent_id": record.record_id, "agent_version": record.version})],
+        "intents": _read_texts(agent, "routing", "intents"),
+        "examples": _read_texts(agent, "routing", "trigger_phrases"),
+        "input_contract": _drop_empty(contract),
+        "output_contract": {"structured_schema": _read_schema(agent, "output")},
+        "external_mappings": [
+            _drop_empty({"source": "aml", "agent_id": record.record_id, "agent_version": record.version})
+        ],
     }
-    return _said(declaration)
+    return _drop_empty(declaration)
 
 
-def _description(agent: dict[str, Any]) -> str:
-    return _text(agent, "routing", "tool_description") or _text(agent, "meta", "description")
+def _read_description(agent: dict[str, Any]) -> str:
+    return _read_text(agent, "routing", "tool_description") or _read_text(agent, "meta", "description")
 
 
-def _schema(agent: dict[str, Any], side: str) -> dict[str, Any]:
-    """What an agent takes or gives; an object of any kind where it does not say."""
+def _read_schema(agent: dict[str, Any], side: str) -> dict[str, Any]:
+    """Returns an agent's input or output schema; any object where the agent has none."""
     schema = dig(agent, ("interface", side, "schema"))
     return schema if isinstance(schema, dict) else {"type": "object"}
 
 
-def _text(agent: dict[str, Any], *path: str) -> str:
+def _read_text(agent: dict[str, Any], *path: str) -> str:
     found = dig(agent, path)
     return found if isinstance(found, str) else ""
 
 
-def _texts(agent: dict[str, Any], *path: str) -> list[str]:
+def _read_texts(agent: dict[str, Any], *path: str) -> list[str]:
     found = dig(agent, path)
     return [text for text in found if isinstance(text, str) and text.strip()] if isinstance(found, list) else []
 
 
-def _said(value: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(value: dict[str, Any]) -> dict[str, Any]:
     return {key: member for key, member in value.items() if member not in (None, [], "")}

@@ -1,7 +1,7 @@
-"""What `ferrule check` finds in a workspace that is being served, kept until a file changes.
+"""The findings of `ferrule check` in a served workspace, cached until a file changes.
 
-Checking takes long where there are many files: it is done in a thread, once for all who ask at the same time, and whoever only
-wants to hint at what is wrong takes what is known already.
+Checking many files takes long: it runs in a thread, once for all callers at the time. A caller that only wants a hint gets the
+last outcome.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from ferrule.errors import FerruleError
 from ferrule.model.diagnostic import Diagnostic, FileReport, Finding, Severity, Summary
 from ferrule.model.outline import RecordOutline, ToolOutline
 from ferrule.settings import FILE_NAME
-from ferrule.workspace.excerpts import SECRET_RULES, Masked, SourceLine, excerpt_of, masked_lines
-from ferrule.workspace.parts import rule_pages
-from ferrule.workspace.staleness import Stamps, stamps_of
+from ferrule.workspace.excerpts import SECRET_RULES, MaskedSource, SourceLine, build_excerpt, mask_lines
+from ferrule.workspace.parts import list_rule_pages
+from ferrule.workspace.staleness import Stamps, read_all_stamps
 from ferrule.workspace.workspace import Workspace
 
 _REST_SECONDS = 2.0
-"""How long what is known is good enough for a hint."""
+"""The age up to which an outcome is good enough for a hint."""
 _LONG_SECONDS = 0.05
 _SHARE = 20
-"""Looking whether files changed, where it takes long, is done in one part of this many of the time."""
+"""Slow looks for changed files take at most one part in this many of the time."""
 _POLICIES = ("policy.toml", ".ferrule/policy.local.toml")
 _FILES_KEPT = 32
 
 
 class DefinitionPlace(msgspec.Struct, frozen=True):
-    """Where a tool is written."""
+    """The place where a tool is defined."""
 
     tool_id: str
     version: str | None
@@ -50,8 +50,8 @@ class DefinitionPlace(msgspec.Struct, frozen=True):
     line: int
 
 
-class Checked:
-    """The outcome of one check. Files are named relative to the workspace."""
+class CheckOutcome:
+    """The outcome of one check. Files are relative to the workspace."""
 
     def __init__(self, workspace: Workspace, told: Callable[[str], str], at: int) -> None:
         report = workspace.check()
@@ -59,18 +59,20 @@ class Checked:
         reports = workspace.reports(selection, workspace.rule_settings())
         self._root = workspace.root
         self._told = told
-        self._sources: dict[str, Masked] = {}
+        self._sources: dict[str, MaskedSource] = {}
         self.checked_at = at
         """Microseconds since 1970."""
         self.summary: Summary = report.summary
-        self.diagnostics = tuple(self._named(found) for found in report.diagnostics)
+        self.diagnostics = tuple(self._rename_file(found) for found in report.diagnostics)
         self._paths = {task.name: task.path for task in selection.everything}
         self._paths.update({name: str(workspace.root / name) for name in _POLICIES})
-        self._secret = _by_file(found for each in reports for found in each.diagnostics if found.rule in SECRET_RULES)
-        self._outlines = _by_tool(reports)
-        self._by_file = _by_file(self.diagnostics)
+        self._secret = _group_by_file(
+            found for each in reports for found in each.diagnostics if found.rule in SECRET_RULES
+        )
+        self._outlines = _list_tools_by_file(reports)
+        self._by_file = _group_by_file(self.diagnostics)
 
-    def _named(self, found: Diagnostic) -> Diagnostic:
+    def _rename_file(self, found: Diagnostic) -> Diagnostic:
         file = os.path.relpath(os.path.abspath(found.file), self._root).replace(os.sep, "/")
         message, hint = self._told(found.message), found.hint and self._told(found.hint)
         return replace(
@@ -79,10 +81,10 @@ class Checked:
 
     @cached_property
     def by_tool(self) -> Mapping[str, tuple[Diagnostic, ...]]:
-        """What is wrong with each tool that something is wrong with."""
+        """The findings about each tool that has any."""
         found: dict[str, list[Diagnostic]] = defaultdict(list)
         for file, diagnostics in self._by_file.items():
-            for tool_ids, each in self._attributed(file, diagnostics):
+            for tool_ids, each in self._attribute(file, diagnostics):
                 for tool_id in tool_ids:
                     found[tool_id].append(each)
         return {tool_id: tuple(each) for tool_id, each in found.items()}
@@ -96,16 +98,16 @@ class Checked:
             word: frozenset(one for one, rank in worst.items() if words.get(rank) == word) for word in words.values()
         }
 
-    def tools_of(self, file: str) -> tuple[str, ...]:
+    def list_tools(self, file: str) -> tuple[str, ...]:
         """Returns the ids of the tools a file is about."""
         return tuple(dict.fromkeys(outline.tool_id for outline in self._outlines.get(file, ())))
 
-    def definitions_of(self, tool_id: str) -> list[DefinitionPlace]:
-        """Returns where a tool is written, in each of its versions."""
+    def list_definitions(self, tool_id: str) -> list[DefinitionPlace]:
+        """Returns the places where a tool is defined, in each of its versions."""
         found = []
         for file in self._files.get(tool_id, ()):
             outlines = self._outlines[file]
-            placed = zip(outlines, self._lines(file, outlines), strict=True)
+            placed = zip(outlines, self._find_lines(file, outlines), strict=True)
             found += [
                 DefinitionPlace(tool_id, outline.version, file, line)
                 for outline, line in placed
@@ -115,7 +117,7 @@ class Checked:
 
     @cached_property
     def _files(self) -> Mapping[str, Sequence[str]]:
-        """The files that a tool is written in, by its id."""
+        """The files that define a tool, by its id."""
         files: dict[str, dict[str, None]] = defaultdict(dict)
         for file, outlines in self._outlines.items():
             for outline in outlines:
@@ -123,45 +125,45 @@ class Checked:
                     files[outline.tool_id][file] = None
         return {tool_id: tuple(found) for tool_id, found in files.items()}
 
-    def excerpt(self, found: Diagnostic) -> list[SourceLine]:
+    def build_excerpt(self, found: Diagnostic) -> list[SourceLine]:
         """Returns the lines around a diagnostic; none for a file that is no definition or is outside the workspace."""
-        source = self._source(found.file)
-        return [] if source is None else excerpt_of(source, found)
+        source = self._find_source(found.file)
+        return [] if source is None else build_excerpt(source, found)
 
-    def _source(self, file: str) -> Masked | None:
+    def _find_source(self, file: str) -> MaskedSource | None:
         known = self._sources.get(file)
         if known is None:
             path = self._paths.get(file)
             known = None if path is None else self._read(path, file)
             if known is not None:
                 if len(self._sources) >= _FILES_KEPT:
-                    self._sources.clear()  # others may be looking, too: what is read counts, not what is kept
+                    self._sources.clear()  # other threads may hold an entry: they keep their own reference
                 self._sources[file] = known
         return known
 
-    def _read(self, path: str, file: str) -> Masked | None:
+    def _read(self, path: str, file: str) -> MaskedSource | None:
         if not is_inside(path, self._root):
             return None
         source = load(path, file)
         if source.problem:
             return None
-        return masked_lines(source.data.decode("utf-8-sig", "replace"), self._secret.get(file, ()), self._told)
+        return mask_lines(source.data.decode("utf-8-sig", "replace"), self._secret.get(file, ()), self._told)
 
-    def _attributed(self, file: str, diagnostics: Sequence[Diagnostic]) -> Iterator[tuple[tuple[str, ...], Diagnostic]]:
-        """Each finding of a file with the tools it is about: by its line, where a file has several."""
+    def _attribute(self, file: str, diagnostics: Sequence[Diagnostic]) -> Iterator[tuple[tuple[str, ...], Diagnostic]]:
+        """Yields each finding of a file with its tools: found by line where a file has several."""
         outlines = self._outlines.get(file, ())
         if len({outline.tool_id for outline in outlines}) < 2:
-            tools = self.tools_of(file)
+            tools = self.list_tools(file)
             yield from ((tools, each) for each in diagnostics)
             return
-        placed = sorted(zip(self._lines(file, outlines), outlines, strict=True), key=lambda one: one[0])
+        placed = sorted(zip(self._find_lines(file, outlines), outlines, strict=True), key=lambda one: one[0])
         begins = [line for line, _ in placed]
         for each in diagnostics:
             at = bisect_right(begins, each.line) - 1
-            yield (self.tools_of(file) if at < 0 else (placed[at][1].tool_id,)), each
+            yield (self.list_tools(file) if at < 0 else (placed[at][1].tool_id,)), each
 
-    def _lines(self, file: str, outlines: Sequence[ToolOutline]) -> list[int]:
-        """Returns the line on which each tool's definition begins."""
+    def _find_lines(self, file: str, outlines: Sequence[ToolOutline]) -> list[int]:
+        """Returns the first line of each tool's definition."""
         path = self._paths.get(file)
         if path is None or all(not outline.path and not outline.document for outline in outlines):
             return [1] * len(outlines)
@@ -174,15 +176,15 @@ class Checked:
         ]
 
 
-def _by_file(diagnostics: Sequence[Diagnostic] | Iterator[Diagnostic]) -> dict[str, list[Diagnostic]]:
+def _group_by_file(diagnostics: Sequence[Diagnostic] | Iterator[Diagnostic]) -> dict[str, list[Diagnostic]]:
     found: dict[str, list[Diagnostic]] = defaultdict(list)
     for each in diagnostics:
         found[each.file].append(each)
     return dict(found)
 
 
-def _by_tool(reports: Sequence[FileReport]) -> dict[str, tuple[ToolOutline, ...]]:
-    """Returns the tools that each file is about: those it defines, and those whose interface or profile it holds."""
+def _list_tools_by_file(reports: Sequence[FileReport]) -> dict[str, tuple[ToolOutline, ...]]:
+    """Returns the tools of each file: those it defines, and those whose interface or profile it holds."""
     found: dict[str, list[ToolOutline]] = defaultdict(list)
     records: dict[tuple[str, str], str] = {}
     for report in reports:
@@ -202,12 +204,12 @@ def _by_tool(reports: Sequence[FileReport]) -> dict[str, tuple[ToolOutline, ...]
 
 
 def is_inside(path: str, root: Path) -> bool:
-    """Returns True when what a path leads to, links followed, lies in a folder."""
+    """Returns True when a path's target, links followed, is inside a folder."""
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
 
 
-class Checks:
-    """The workspace's findings, as they are now or were a moment ago."""
+class WorkspaceChecks:
+    """The workspace's findings, current or a moment old."""
 
     def __init__(
         self,
@@ -220,51 +222,51 @@ class Checks:
         self._told = told
         self._now = now
         self._tick = tick
-        self._kept: tuple[Stamps, Checked] | None = None
-        self._looking: asyncio.Task[Checked] | None = None
+        self._kept: tuple[Stamps, CheckOutcome] | None = None
+        self._looking: asyncio.Task[CheckOutcome] | None = None
         self._looked_at = 0
         self._rest = 0
 
-    async def fresh(self) -> Checked:
-        """What is wrong with the files as they are now, or were a moment ago where looking takes long. Raises FerruleError
-        when the workspace cannot be read."""
+    async def check_now(self) -> CheckOutcome:
+        """Returns the current outcome, or one a moment old where checking takes long. Raises FerruleError when the workspace
+        cannot be read."""
         if self._kept is not None and self._tick() < self._looked_at + self._rest:
             return self._kept[1]
-        return await asyncio.shield(self._begun())
+        return await asyncio.shield(self._start_check())
 
-    async def known(self, patience: float) -> Checked | None:
-        """What is known without a long wait; None when nothing is yet. Whether it still holds is looked at meanwhile."""
+    async def recall(self, patience: float) -> CheckOutcome | None:
+        """Returns the last outcome without a long wait, and checks again in the background; None when there is none yet."""
         if self._kept is None:
             with suppress(FerruleError, TimeoutError):
                 async with asyncio.timeout(patience):
-                    return await self.fresh()
+                    return await self.check_now()
         elif self._tick() > self._looked_at + max(self._rest, int(_REST_SECONDS * 1e9)):
-            self._begun()
+            self._start_check()
         return None if self._kept is None else self._kept[1]
 
-    def _begun(self) -> asyncio.Task[Checked]:
+    def _start_check(self) -> asyncio.Task[CheckOutcome]:
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(asyncio.to_thread(self._look), name="ferrule checks definitions")
+            self._looking = asyncio.create_task(asyncio.to_thread(self._check), name="ferrule checks definitions")
             self._looking.add_done_callback(lambda task: task.cancelled() or task.exception())
         return self._looking
 
-    def _look(self) -> Checked:
+    def _check(self) -> CheckOutcome:
         begun = self._tick()
         workspace = Workspace.open(self._root)
-        stamps = stamps_of(workspace) | _stamps_of_policy(workspace)
+        stamps = read_all_stamps(workspace) | _read_policy_stamps(workspace)
         self._looked_at = self._tick()
         took = self._looked_at - begun
         self._rest = _SHARE * took if took > _LONG_SECONDS * 1e9 else 0
         kept = self._kept
         if kept is not None and kept[0] == stamps:
             return kept[1]
-        checked = Checked(workspace, self._told, self._now())
-        assert checked.tools_by_word is not None, "worked out here, where nobody waits for it"
+        checked = CheckOutcome(workspace, self._told, self._now())
+        assert checked.tools_by_word is not None, "computed here, in the thread that no caller waits for"
         self._kept = (stamps, checked)
         return checked
 
 
-def _stamps_of_policy(workspace: Workspace) -> Stamps:
+def _read_policy_stamps(workspace: Workspace) -> Stamps:
     seen: Stamps = {}
     for name in (*_POLICIES, FILE_NAME):
         with suppress(OSError):
@@ -273,6 +275,6 @@ def _stamps_of_policy(workspace: Workspace) -> Stamps:
     return seen
 
 
-def rule_names() -> Mapping[str, str]:
-    """What each rule is called, by its code."""
-    return {page.code: page.name.replace("-", " ") for page in rule_pages()}
+def list_rule_names() -> Mapping[str, str]:
+    """Returns the name of each rule, by its code."""
+    return {page.code: page.name.replace("-", " ") for page in list_rule_pages()}

@@ -1,7 +1,7 @@
-"""Reading what a desktop client knows of MCP servers: its configuration file, in any of the forms there are.
+"""Reads the MCP servers in the configuration file of a desktop client, in any of their formats.
 
-Secrets that stand in such a file are told apart from the rest, so that whoever takes the servers over can keep them elsewhere:
-values of variables and headers. Words of a command and addresses hold no references; what looks like a secret there is noted.
+Secrets in values of variables and headers are separated, so that an import can store them elsewhere. Words of a command and
+addresses cannot hold references, so an apparent secret there is only noted.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ferrule.model.credentials import read_credentials
 from ferrule.model.upstreams import McpServerSettings
 
 _LISTS = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",), ("mcp",))
-"""Where clients keep their servers: Claude, Cursor, Windsurf; VS Code; its settings.json; Zed; opencode."""
+"""The keys of server lists: Claude, Cursor, Windsurf; VS Code; its settings.json; Zed; opencode."""
 _URLS = ("url", "serverUrl", "httpUrl", "uri")
 _COMMENTS = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _NAMED = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}|\$\{input:([^}]+)\}")
 _FILLED = re.compile(r"\$\{((?:env:|input:)?+[^{}:]*+)[^{}]*+\}")
-"""What some client or other fills in, by its name; a default value behind the name may be a secret."""
+"""A placeholder of any client, by its name; a default value after the name may be a secret."""
 _BEARER = re.compile(r"[Bb]earer\s+(.+)")
 _SECRET = re.compile(
     r"(?:^|[-_.])(?:(?:api|access|private|secret|auth)?key|(?:api|access|auth|bearer|refresh)?token|secret|pass(?:word|wd|phrase)?"
@@ -40,39 +40,39 @@ _VALUED = re.compile(
     r"""(?<![\w.-])([\w.-]{1,64}+)["']?+(?=\s*+[=:]\s*+["']?+(?:(?:bearer|basic|token)\s++)?+(?!\$|//)[^\s=&#"'])""",
     re.IGNORECASE,
 )
-"""A name with its value in one word: an option, a variable, a header, a part of a query. What is looked up is no value."""
+"""A name with its value in one word: an option, a variable, a header, a part of a query. A reference is no value."""
 _USER = re.compile(r"://[^/?#\s@]+@")
 _LONGEST = 4 * 1024**2
 _LONGEST_NAME = 64
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """One server of a client's."""
+class ClientServer(msgspec.Struct, frozen=True, kw_only=True):
+    """One server of a client's configuration."""
 
     name: str
-    """An id that the settings take."""
+    """A valid id for the settings."""
     server: McpServerSettings
     secrets: dict[str, str] = {}
-    """Values for the file of secrets, by variable."""
+    """Values for the secret file, by variable."""
     notes: tuple[str, ...] = ()
-    """What could not be taken over as it was."""
+    """Settings that could not be imported exactly."""
 
 
-def servers_in(
+def read_servers(
     file: Path, variables: Collection[str] = (), unusable: Callable[[str], None] = lambda problem: None
-) -> list[Taken]:
+) -> list[ClientServer]:
     """Returns the enabled servers of a client's configuration. `variables`: names that have a value already, which no server's
     secret may replace. Raises SettingsError."""
-    found = _list_in(_read(file))
+    found = _find_list(_read(file))
     if found is None:
         raise SettingsError(f"{file} lists no MCP servers: there is neither 'mcpServers' nor 'servers' in it")
-    taken: list[Taken] = []
+    taken: list[ClientServer] = []
     problems: list[str] = []
     used = set(variables)
     for title, said in found.items():
         if isinstance(said, dict) and not said.get("disabled") and said.get("enabled") is not False:
             try:
-                taken.append(_taken(title, said, {one.name for one in taken}, file, used))
+                taken.append(_import_server(title, said, {one.name for one in taken}, file, used))
             except SettingsError as error:
                 problems.append(str(error))
     for problem in problems if taken else ():
@@ -92,17 +92,17 @@ def _read(file: Path) -> Any:
     except UnicodeDecodeError:
         raise SettingsError(f"{file} is no text") from None
     try:
-        return json.loads(_without(_TRAILING, _without(_COMMENTS, text)))
+        return json.loads(_strip(_TRAILING, _strip(_COMMENTS, text)))
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{file} is not JSON: {error}") from None
 
 
-def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Returns a text without what a pattern finds outside strings: clients write comments into their JSON."""
+def _strip(pattern: re.Pattern[str], text: str) -> str:
+    """Removes a pattern's matches outside strings: clients write comments into their JSON."""
     return pattern.sub(lambda match: match[1] or "", text)
 
 
-def _list_in(config: Any) -> dict[str, Any] | None:
+def _find_list(config: Any) -> dict[str, Any] | None:
     for path in _LISTS:
         found: Any = config
         for name in path:
@@ -116,33 +116,33 @@ def _is_server(said: Any) -> bool:
     return isinstance(said, dict) and any(name in said for name in ("command", *_URLS))
 
 
-def _taken(title: str, said: dict[str, Any], others: set[str], file: Path, used: set[str]) -> Taken:
-    name = _free(title, others)
-    keep = _Keeper(name, used)
+def _import_server(title: str, said: dict[str, Any], others: set[str], file: Path, used: set[str]) -> ClientServer:
+    name = _build_free_name(title, others)
+    keep = _SecretSplitter(name, used)
     url = next((said[key] for key in _URLS if isinstance(said.get(key), str)), "")
     try:
-        json.dumps(said, ensure_ascii=False).encode()  # halves of characters can be in JSON, and in no file
+        json.dumps(said, ensure_ascii=False).encode()  # JSON may hold lone surrogates, files may not
         if url:
-            server = McpServerSettings(url=_url(url), credentials=keep.credentials(said.get("headers")))
-            keep.notes += _about_url(url)
+            server = McpServerSettings(url=_check_url(url), credentials=keep.build_credentials(said.get("headers")))
+            keep.notes += _note_url(url)
         else:
-            server = McpServerSettings(command=_command(said), env=dict(keep.env(said.get("env"))), cwd="")
-            keep.notes += _about_command(server)
+            server = McpServerSettings(command=_read_command(said), env=dict(keep.replace_env(said.get("env"))), cwd="")
+            keep.notes += _note_command(server)
         check_server(name, server)
         read_credentials(server.credentials or None)
     except (TypeError, ValueError, SettingsError) as error:
-        raise SettingsError(f"{file}: the server {_short(title)!r} cannot be taken over: {error}") from None
+        raise SettingsError(f"{file}: the server {_shorten(title)!r} cannot be taken over: {error}") from None
     if len(title) > _LONGEST_NAME:
         keep.notes.append("its name was too long, and was shortened to this")
     if said.get("cwd"):
         keep.notes.append(f"its folder {said['cwd']!r} is not taken over; set cwd below the workspace if it needs one")
-    return Taken(name=name, server=server, secrets=keep.secrets, notes=tuple(keep.notes))
+    return ClientServer(name=name, server=server, secrets=keep.secrets, notes=tuple(keep.notes))
 
 
-def _url(written: str) -> str:
-    """Returns an address as it was written. Raises ValueError for one that nothing can be reached at."""
+def _check_url(written: str) -> str:
+    """Checks an address, and returns it. Raises ValueError for an unusable one."""
     if named := _FILLED.search(written):
-        raise ValueError(f"its url has ${{{named[1]}}} in it, and addresses are not filled in here; write it out")
+        raise ValueError(f"its url contains ${{{named[1]}}}, and addresses take no references; write the value")
     try:
         parse_url(written)
     except BadUrl as error:
@@ -150,7 +150,7 @@ def _url(written: str) -> str:
     return written
 
 
-def _command(said: dict[str, Any]) -> tuple[str, ...]:
+def _read_command(said: dict[str, Any]) -> tuple[str, ...]:
     command: Any = said.get("command")
     args: Any = said.get("args")
     if isinstance(command, dict):  # Zed
@@ -163,34 +163,34 @@ def _command(said: dict[str, Any]) -> tuple[str, ...]:
         raise ValueError(
             "its command is not a list of words"
             if command
-            else "it has neither a command nor a url; mend it, or take it out"
+            else "it has neither a command nor a url; correct or remove it"
         )
     return tuple(words)
 
 
-def _about_url(url: str) -> Iterator[str]:
-    for name in _secrets_in((url,)):
+def _note_url(url: str) -> Iterator[str]:
+    for name in _find_secrets((url,)):
         yield (
             f"{name!r} in its url looks like a secret, and stands in ferrule.toml and ferrule.lock as it is; if the server takes"
             " it in a header, write it into credentials instead, and share neither file before"
         )
 
 
-def _about_command(server: McpServerSettings) -> Iterator[str]:
-    for name in _secrets_in(server.command):
+def _note_command(server: McpServerSettings) -> Iterator[str]:
+    for name in _find_secrets(server.command):
         yield (
             f"{name!r} in its args looks like a secret, and stands in ferrule.toml and ferrule.lock as it is; if the program"
             " takes it from a variable, write it into env instead, and share neither file before"
         )
-    # What the program has in its own variables, it fills in by itself: mcp-remote does.
+    # The program expands its own variables itself, as mcp-remote does.
     named = dict.fromkeys(found[1] for word in server.command for found in _FILLED.finditer(word))
     for name in named:
         if name not in server.env:
-            yield f"${{{name}}} in its args is handed on as it is; write what it stands for into command in ferrule.toml"
+            yield f"${{{name}}} in its args is passed on unchanged; write its value into command in ferrule.toml"
 
 
-def _secrets_in(words: Sequence[str]) -> list[str]:
-    """What looks like a secret, by what it is called; nothing of a value is taken for a name."""
+def _find_secrets(words: Sequence[str]) -> list[str]:
+    """Returns names of apparent secrets; a value is never read as a name."""
     found: dict[str, None] = {}
     is_value = False
     for word, after in zip(words, (*words[1:], ""), strict=True):
@@ -198,7 +198,7 @@ def _secrets_in(words: Sequence[str]) -> list[str]:
             is_value = False
             continue
         named = next((match[1] for match in _VALUED.finditer(word) if _is_secret(match[1])), None)
-        if named is not None:  # what comes after it may be its value
+        if named is not None:  # the next word may be its value
             found[named] = None
         if _USER.search(word):
             found["user:password@"] = None
@@ -212,8 +212,8 @@ def _is_secret(name: str) -> bool:
     return _SECRET.search(_HUMP.sub("-", name)) is not None
 
 
-def _free(title: str, others: set[str]) -> str:
-    """Returns an id like the title, legal and not taken."""
+def _build_free_name(title: str, others: set[str]) -> str:
+    """Returns a legal id like the title that is not taken."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", title).strip("-_")[:_LONGEST_NAME].rstrip("-_") or "server"
     name, number = plain, 2
     while name in others:
@@ -221,35 +221,35 @@ def _free(title: str, others: set[str]) -> str:
     return name
 
 
-def _members(said: Any, what: str) -> dict[str, Any]:
+def _read_members(said: Any, what: str) -> dict[str, Any]:
     if said is not None and not isinstance(said, dict):
         raise ValueError(f'its {what} are not names with values; write {{"NAME": "value"}}')
     return said or {}
 
 
-def _short(title: str) -> str:
+def _shorten(title: str) -> str:
     return title if len(title) <= _LONGEST_NAME else f"{title[:_LONGEST_NAME]}…"
 
 
-class _Keeper:
-    """Takes the secrets of one server out of what is said about it."""
+class _SecretSplitter:
+    """Separates the secrets of one server from its other settings."""
 
     def __init__(self, name: str, used: set[str]) -> None:
-        """`used`: variables that mean something else: a secret goes to one server, and to no other of a similar name."""
+        """`used`: variables with another meaning, so that a secret goes to one server only, not to one of a similar name."""
         self._used = used
         self._prefix = re.sub(r"[^A-Z0-9]+", "_", name.upper())
         self.secrets: dict[str, str] = {}
         self.notes: list[str] = []
 
-    def env(self, said: Any) -> Iterator[tuple[str, str]]:
-        """Its variables, each a reference."""
-        for name, value in _members(said, "env").items():
-            yield name, self.text(name, value if isinstance(value, str) else json.dumps(value))
+    def replace_env(self, said: Any) -> Iterator[tuple[str, str]]:
+        """Yields its variables, each as a reference."""
+        for name, value in _read_members(said, "env").items():
+            yield name, self.replace_value(name, value if isinstance(value, str) else json.dumps(value))
 
-    def text(self, name: str, value: str) -> str:
-        """Returns a text with references instead of values: what a client looks up is looked up here, too."""
+    def replace_value(self, name: str, value: str) -> str:
+        """Returns a text with references instead of values; the client's own references are kept."""
         if _NAMED.search(value):
-            return _NAMED.sub(self._named, value)
+            return _NAMED.sub(self._replace_reference, value)
         variable = plain = f"{self._prefix}_{re.sub(r'[^A-Z0-9]+', '_', name.upper())}"
         number = 2
         while variable in self._used:
@@ -258,19 +258,19 @@ class _Keeper:
         self.secrets[variable] = value
         return f"${{{variable}}}"
 
-    def _named(self, match: re.Match[str]) -> str:
+    def _replace_reference(self, match: re.Match[str]) -> str:
         if match[1]:
             return f"${{{match[1]}}}"
         variable = f"{self._prefix}_{re.sub(r'[^A-Z0-9]+', '_', match[2].upper()).strip('_')}"
-        self.notes.append(f"the client asks its user for {match[2]!r}: put it into .env as {variable}")
+        self.notes.append(f"the client prompts for {match[2]!r}: set it in .env as {variable}")
         return f"${{{variable}}}"
 
-    def credentials(self, headers: Any) -> dict[str, Any]:
-        """What its headers show."""
-        shown = {name: value for name, value in _members(headers, "headers").items() if isinstance(value, str)}
+    def build_credentials(self, headers: Any) -> dict[str, Any]:
+        """Returns the credential in its headers."""
+        shown = {name: value for name, value in _read_members(headers, "headers").items() if isinstance(value, str)}
         for name, value in shown.items():
             bearer = _BEARER.fullmatch(value) if name.lower() == "authorization" else None
-            written = self.text("TOKEN" if bearer else name, bearer[1] if bearer else value)
+            written = self.replace_value("TOKEN" if bearer else name, bearer[1] if bearer else value)
             if not _NAMED.fullmatch(written):
                 self.notes.append(
                     f"its header {name!r} is more than one variable: put all of it into one, in credentials"

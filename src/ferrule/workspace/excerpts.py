@@ -1,7 +1,6 @@
-"""The lines of a definition around a place, for people: cut where they are long, tricks of writing made visible, secrets masked.
+"""Returns the lines around a finding, for people: long lines cut, invisible characters made visible, secrets masked.
 
-Definitions may hold anything, and a secret that somebody wrote into one by mistake is still a secret: where a rule found one, and
-where a line looks as if it held one, the value is not given.
+Definitions may contain a secret by mistake. A value is masked where a rule found a secret, and where a line looks like one.
 """
 
 from __future__ import annotations
@@ -36,31 +35,31 @@ class SourceLine(msgspec.Struct, frozen=True):
     number: int
     text: str
     start: int | None = None
-    """Where what is wrong begins in `text`; None for a line around it."""
+    """The offset in `text` at which the finding begins; None for a line around it."""
     end: int | None = None
-    """Just past its last character."""
+    """The offset after its last character."""
 
 
-class Masked(NamedTuple):
-    """A file's lines without what is secret."""
+class MaskedSource(NamedTuple):
+    """A file's lines with secrets masked."""
 
     lines: list[str]
     touched: frozenset[int]
     """Numbers of the lines, from 1, that were masked because of a finding."""
 
 
-def masked_lines(text: str, secret: Iterable[Diagnostic], told: Callable[[str], str] = str) -> Masked:
-    """Returns the lines of a file; `secret`: findings of secret values in it. `told` takes out secrets that are known."""
+def mask_lines(text: str, secret: Iterable[Diagnostic], told: Callable[[str], str] = str) -> MaskedSource:
+    """Returns the masked lines of a file. `secret`: findings of secret values. `told`: redacts known secrets."""
     lines = text.split("\n")
     touched: set[int] = set()
     for found in secret:
-        touched.update(_masked(lines, found))
-    shown = [line if number in touched else _guessed(told(line)) for number, line in enumerate(lines, start=1)]
-    return Masked(shown, frozenset(touched))
+        touched.update(_mask_finding(lines, found))
+    shown = [line if number in touched else _mask_line(told(line)) for number, line in enumerate(lines, start=1)]
+    return MaskedSource(shown, frozenset(touched))
 
 
-def _masked(lines: list[str], found: Diagnostic) -> Collection[int]:
-    """Takes out the rest of the line a finding is about, and what is written below it: a value may go on there."""
+def _mask_finding(lines: list[str], found: Diagnostic) -> Collection[int]:
+    """Masks the rest of the finding's line and the lines below it, where the value may continue."""
     if not 0 < found.line <= len(lines):
         return ()
     first = lines[found.line - 1]
@@ -80,8 +79,8 @@ def _masked(lines: list[str], found: Diagnostic) -> Collection[int]:
     return touched
 
 
-def _guessed(line: str) -> str:
-    """Returns a line without what looks like a credential."""
+def _mask_line(line: str) -> str:
+    """Masks apparent credentials in a line."""
     line = _ANYWHERE.sub(lambda found: f"{found['scheme'] or ''}{MASK}{'@' if found['scheme'] else ''}", line)
     line = _QUOTED.sub(
         lambda found: f"{found['start']}{MASK}" if is_literal_secret(found["name"], found["value"]) else found[0], line
@@ -95,40 +94,40 @@ def _guessed(line: str) -> str:
     return line
 
 
-def excerpt_of(source: Masked, found: Diagnostic) -> list[SourceLine]:
-    """Returns the line a diagnostic is about, marked, and a few around it."""
+def build_excerpt(source: MaskedSource, found: Diagnostic) -> list[SourceLine]:
+    """Returns the finding's line, marked, and a few around it."""
     if not 0 < found.line <= len(source.lines):
         return []
     first, last = max(1, found.line - _BEFORE), min(len(source.lines), found.line + _AFTER)
     return [
-        _marked(number, source.lines[number - 1], found, source.touched)
+        _build_marked_line(number, source.lines[number - 1], found, source.touched)
         if number == found.line
-        else SourceLine(number, _shown(source.lines[number - 1], 0)[0])
+        else SourceLine(number, _cut_line(source.lines[number - 1], 0)[0])
         for number in range(first, last + 1)
     ]
 
 
-def _marked(number: int, line: str, found: Diagnostic, touched: frozenset[int]) -> SourceLine:
+def _build_marked_line(number: int, line: str, found: Diagnostic, touched: frozenset[int]) -> SourceLine:
     if number in touched:
         start, end = max(0, line.find(MASK)), len(line)
     else:
         start = min(max(found.column - 1, 0), len(line))
         end = found.end_column - 1 if found.end_line == found.line else len(line)
         end = min(max(end, start), len(line), start + _LONGEST_MARK)
-    text, offset = _shown(line, start)
-    before = len(_visible(line[offset:start]))
+    text, offset = _cut_line(line, start)
+    before = len(_show_invisible(line[offset:start]))
     from_ = before + (1 if offset else 0)
-    return SourceLine(number, text, from_, max(from_, min(len(text), from_ + len(_visible(line[start:end])))))
+    return SourceLine(number, text, from_, max(from_, min(len(text), from_ + len(_show_invisible(line[start:end])))))
 
 
-def _shown(line: str, around: int) -> tuple[str, int]:
-    """As much of a line as fits, and where in it that begins."""
+def _cut_line(line: str, around: int) -> tuple[str, int]:
+    """Returns the part of a line that fits, and its offset."""
     line = line.rstrip("\r")
     offset = 0 if len(line) <= _WIDTH else max(0, min(around - _WIDTH // 4, len(line) - _WIDTH))
     cut = line[offset : offset + _WIDTH]
     after = ELLIPSIS if offset + _WIDTH < len(line) else ""
-    return f"{ELLIPSIS if offset else ''}{_visible(cut)}{after}", offset
+    return f"{ELLIPSIS if offset else ''}{_show_invisible(cut)}{after}", offset
 
 
-def _visible(text: str) -> str:
+def _show_invisible(text: str) -> str:
     return text if text.isprintable() else "".join(map(make_visible, text))

@@ -1,4 +1,4 @@
-"""Checks what `[network]` says as far as that goes without touching the network: the proxy's address, and certificates."""
+"""Checks `[network]` without using the network: the proxy's address, and certificates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from ferrule.settings import NetworkSettings
 
 
 def demand_network(said: NetworkSettings, root: Path) -> None:
-    """Raises SettingsError for a proxy or a certificate that could never be used."""
+    """Raises SettingsError for an unusable proxy or certificate."""
     check_proxy(said.proxy, said.no_proxy)
     TlsContexts(ca=said.ca, hosts=said.tls, root=root, env=os.environ).check()

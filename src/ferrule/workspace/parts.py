@@ -1,4 +1,4 @@
-"""Picks the compiler's parts from the shelves: dialects, rules, and their pages. Loaded on first use."""
+"""Collects the compiler's parts from the registries: dialects, rules, and their pages. Loaded on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ferrule.definitions.dialects.builtin import DIALECTS
 from ferrule.definitions.rules.builtin import COMPAT_RULES, LIBRARY_RULES, PAGES, RULE_SETS
 
 DOCUMENTATION = "https://github.com/ferrule-dev/ferrule/blob/main/docs/reference/rules/"
-"""Where the generated rule pages can be read: one file per standard, the rule's code as anchor."""
+"""The address of the generated rule pages: one file per standard, the rule's code as anchor."""
 _PAGE_FILES = {"AML": "aml.md", "ADL": "adl.md", "OXP": "oxp.md", "AT": "agent-tool.md", "FER": "ferrule.md"}
 
 dialects: Registry[Dialect] = Registry("dialect", DIALECTS)
@@ -23,26 +23,26 @@ _pages: Registry[tuple[RuleInfo, ...]] = Registry("standard", PAGES)
 
 
 @cache
-def parts() -> CheckParts:
+def load_parts() -> CheckParts:
     """Returns the built-in dialects and rules."""
-    return CheckParts(tuple(dialects), _rule_sets.get, _all_library_rules, page_of)
+    return CheckParts(tuple(dialects), _rule_sets.get, _list_library_rules, build_page_url)
 
 
-def page_of(rule: str) -> str:
+def build_page_url(rule: str) -> str:
     """Returns the address of a rule's documentation page."""
     return f"{DOCUMENTATION}{_PAGE_FILES.get(rule.partition('-')[0], 'index.md')}#{rule.lower()}"
 
 
 @cache
-def rule_pages() -> tuple[RuleInfo, ...]:
+def list_rule_pages() -> tuple[RuleInfo, ...]:
     """Returns every rule's page, in the order of the standards."""
     return tuple(page for pages in _pages for page in pages)
 
 
-def compat_rules() -> tuple[CompatRule, ...]:
-    """Returns the rules about what was published and what would be."""
+def list_compat_rules() -> tuple[CompatRule, ...]:
+    """Returns the rules that compare the published state with a candidate."""
     return tuple(rule for rules in _compat_rules for rule in rules)
 
 
-def _all_library_rules() -> tuple[LibraryRule, ...]:
+def _list_library_rules() -> tuple[LibraryRule, ...]:
     return tuple(rule for rules in _library_rules for rule in rules)

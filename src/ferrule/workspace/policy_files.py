@@ -1,6 +1,4 @@
-"""Checks the files of a workspace's policy beside its definitions. It brings the policy engine, so a check loads it only where
-there is a policy.
-"""
+"""Checks the policy files of a workspace. It imports the policy engine, so a check loads it only where there is a policy."""
 
 from __future__ import annotations
 
@@ -20,15 +18,15 @@ _imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late(
 )
 
 
-class PolicyFiles:
+class PolicyChecker:
     """The policy of one workspace."""
 
     def __init__(self, root: Path, settings: Settings) -> None:
         self._root = root
         self._settings = settings
 
-    def paths(self) -> dict[str, Path]:
-        """Returns the files that are there, by name."""
+    def find_paths(self) -> dict[str, Path]:
+        """Returns the existing files, by name."""
         return find_policy_files(self._root, self._settings.policy)
 
     def demand_engine(self, wanted: Collection[str] | None) -> None:

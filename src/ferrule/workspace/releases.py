@@ -1,4 +1,4 @@
-"""Building, publishing and comparing a workspace: the wiring of the compiler's second half.
+"""Builds, publishes and compares workspaces: the wiring of the compiler's second half.
 
 built = build(Workspace.open("."))
 published = publish(Workspace.open("."), by="ada", at="2026-01-31T12:00:00Z")
@@ -38,20 +38,26 @@ from ferrule.infra.atomic_files import write_whole
 from ferrule.model.catalog import Catalog
 from ferrule.model.change import ComparedTool, Comparison
 from ferrule.model.diagnostic import Diagnostic, Report, Severity, summarise
-from ferrule.workspace.parts import compat_rules, parts, rule_pages
-from ferrule.workspace.snapshots import Side, counted, side_of_catalog, side_of_path, side_of_revision
+from ferrule.workspace.parts import list_compat_rules, list_rule_pages, load_parts
+from ferrule.workspace.snapshots import (
+    ComparisonSide,
+    load_catalog_side,
+    load_path_side,
+    load_revision_side,
+    report_progress,
+)
 from ferrule.workspace.staleness import CATALOG_FILE as CATALOG_FILE
 from ferrule.workspace.staleness import load_catalog as load_catalog
-from ferrule.workspace.staleness import remember, stamps_in
+from ferrule.workspace.staleness import read_stamps, record_build
 from ferrule.workspace.workspace import Progress, Workspace, show_path
 
 _SECRETS = frozenset({"AML-71", "OXP-16"})
-"""Rules that find secret values. No suppression lets those into a catalog."""
+"""Rules that find secret values. No suppression admits those to a catalog."""
 _ROLELESS = "AML-93"
 
 
-class Built(NamedTuple):
-    """A catalog that was made."""
+class BuildResult(NamedTuple):
+    """The outcome of a build."""
 
     path: Path
     digest: str
@@ -59,35 +65,35 @@ class Built(NamedTuple):
     report: Report
     """The check before it: no errors, perhaps warnings."""
     new_key: Path | None
-    """The private key, when it had to be made first."""
+    """The private key, when it was just made."""
     is_newly_trusted: bool
     """True when the key's public half was added to `ferrule.pub`."""
     seconds: float
 
 
-class Published(NamedTuple):
+class PublishResult(NamedTuple):
     """The outcome of publishing."""
 
     release: Release
     is_new: bool
     """False when the last release has the same content, so nothing was done."""
-    built: Built
-    difference: Difference | None
-    """What changed since the release before; None for the first."""
+    built: BuildResult
+    difference: CatalogDifference | None
+    """The changes since the release before; None for the first."""
 
 
-class Difference(NamedTuple):
-    """Two states compared, and what is wrong with going from one to the other."""
+class CatalogDifference(NamedTuple):
+    """Two states compared, and the findings about the change."""
 
     comparison: Comparison
     report: Report
     published: str
-    """What was compared, in words."""
+    """The old state's name."""
     candidate: str
     texts: Mapping[str, str]
-    """Texts of files that are shown but not on disk."""
+    """Texts of files in reports that are not on disk."""
     unread: tuple[str, ...] = ()
-    """Files of the candidate that cannot be parsed, so that what they hold was not compared."""
+    """Files of the candidate that cannot be parsed, so their definitions were not compared."""
 
 
 def build(
@@ -97,25 +103,25 @@ def build(
     key_file: str | Path | None = None,
     now: str | None = None,
     progress: Progress | None = None,
-) -> Built:
-    """Checks a workspace and write its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
+) -> BuildResult:
+    """Checks a workspace and writes its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
     started = time.perf_counter()
-    seen = stamps_in(workspace)
-    contents, pieces, report = _compiled(workspace, now, progress)
-    key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
+    seen = read_stamps(workspace)
+    contents, pieces, report = _compile_checked(workspace, now, progress)
+    key, new_key, is_newly_trusted = load_or_make_key(workspace, key_file)
     data = contents.seal(key)
     path = Path(output) if output is not None else workspace.root / CATALOG_FILE
     write_whole(path, data)
     if output is None:
-        remember(workspace, seen, (piece.file for piece in pieces))
+        record_build(workspace, seen, (piece.file for piece in pieces))
     digest = Catalog.from_bytes(data, [public_half(key)]).digest
-    return Built(path, digest, contents, report, new_key, is_newly_trusted, time.perf_counter() - started)
+    return BuildResult(path, digest, contents, report, new_key, is_newly_trusted, time.perf_counter() - started)
 
 
-def catalog_in_memory(workspace: Workspace) -> Catalog:
-    """What a workspace compiles to, sealed with a key of the moment and written nowhere. Raises BuildRefused."""
+def build_in_memory(workspace: Workspace) -> Catalog:
+    """Compiles a workspace to a catalog sealed with a temporary key, without writing it. Raises BuildRefused."""
     key = Ed25519PrivateKey.generate()
-    return Catalog.from_bytes(_compiled(workspace, None, None)[0].seal(key), [public_half(key)])
+    return Catalog.from_bytes(_compile_checked(workspace, None, None)[0].seal(key), [public_half(key)])
 
 
 def publish(
@@ -128,13 +134,13 @@ def publish(
     key_file: str | Path | None = None,
     now: str | None = None,
     progress: Progress | None = None,
-) -> Published:
-    """Builds, compare with the last release, and record a new one. Raises BuildRefused (with the report) on any error."""
+) -> PublishResult:
+    """Builds, compares with the last release, and records a new one. Raises BuildRefused (with the report) on any error."""
     started = time.perf_counter()
-    seen = stamps_in(workspace)
-    contents, pieces, report = _compiled(workspace, now, progress)
+    seen = read_stamps(workspace)
+    contents, pieces, report = _compile_checked(workspace, now, progress)
     _refuse_roleless(pieces, report, workspace)
-    key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
+    key, new_key, is_newly_trusted = load_or_make_key(workspace, key_file)
     folder = workspace.root / records.FOLDER
     history = records.read_releases(folder, read_trusted_keys(workspace.root / PUBLIC_FILE))
     difference = diff(workspace, now=now, progress=progress) if history else None
@@ -158,10 +164,10 @@ def publish(
         )
         last = records.record(folder, draft, data, key)
     write_whole(path, data)
-    remember(workspace, seen, (piece.file for piece in pieces))
+    record_build(workspace, seen, (piece.file for piece in pieces))
     seconds = time.perf_counter() - started
-    built = Built(path, catalog.digest, contents, report, new_key, is_newly_trusted, seconds)
-    return Published(last, is_new, built, difference)
+    built = BuildResult(path, catalog.digest, contents, report, new_key, is_newly_trusted, seconds)
+    return PublishResult(last, is_new, built, difference)
 
 
 def diff(
@@ -171,30 +177,32 @@ def diff(
     *,
     now: str | None = None,
     progress: Progress | None = None,
-) -> Difference:
+) -> CatalogDifference:
     """Compares what was published (by default the last release) with a candidate (by default the workspace)."""
     started = time.perf_counter()
     with (
-        _side(workspace, published, progress) if published is not None else last_release(workspace) as old,
-        _side(workspace, str(workspace.root) if candidate is None else candidate, progress) as new,
+        _load_side(workspace, published, progress) if published is not None else load_last_release(workspace) as old,
+        _load_side(workspace, str(workspace.root) if candidate is None else candidate, progress) as new,
     ):
         comparison = compare(old.snapshot, new.snapshot)
         places = ComparedFiles(old.source_of, new.source_of, old.shown, new.shown)
-        judged = judge(comparison, compat_rules(), parts(), workspace.rule_settings(now), places)
-        diagnostics = _wanted(workspace, judged)
+        judged = judge(comparison, list_compat_rules(), load_parts(), workspace.rule_settings(now), places)
+        diagnostics = _filter_diagnostics(workspace, judged)
         texts = {
-            diagnostic.file: text for diagnostic in diagnostics if (text := _text(diagnostic, new, old)) is not None
+            diagnostic.file: text
+            for diagnostic in diagnostics
+            if (text := _find_text(diagnostic, new, old)) is not None
         }
     files = len({part.outline.file for part in new.snapshot.parts})
     seconds = time.perf_counter() - started
     summary = summarise(diagnostics, files=files, tools=len(new.snapshot.parts), seconds=seconds)
-    return Difference(comparison, Report(diagnostics, summary), old.name, new.name, texts, new.unread)
+    return CatalogDifference(comparison, Report(diagnostics, summary), old.name, new.name, texts, new.unread)
 
 
-def _wanted(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _filter_diagnostics(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Returns the diagnostics that ferrule.toml does not silence."""
     check = workspace.settings.check
-    chosen = DiagnosticFilter.build(check.select, check.ignore, check.suppress, rule_pages)
+    chosen = DiagnosticFilter.build(check.select, check.ignore, check.suppress, list_rule_pages)
     kept = []
     for diagnostic in diagnostics:
         file = os.path.relpath(os.path.abspath(diagnostic.file), workspace.root).replace(os.sep, "/")
@@ -202,8 +210,8 @@ def _wanted(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagno
     return tuple(kept)
 
 
-def last_release(workspace: Workspace) -> Side:
-    """Returns the workspace as it was released last. Raises WorkspaceError when it never was."""
+def load_last_release(workspace: Workspace) -> ComparisonSide:
+    """Returns the last release as a side of a comparison. Raises WorkspaceError when there is none."""
     folder, keys = workspace.root / records.FOLDER, read_trusted_keys(workspace.root / PUBLIC_FILE)
     history = records.read_releases(folder, keys)
     if not history:
@@ -211,31 +219,31 @@ def last_release(workspace: Workspace) -> Side:
             "nothing is published yet, so there is nothing to compare with;"
             " name two states ('ferrule diff OLD NEW'), or publish first"
         )
-    side = side_of_catalog(_released(folder, history[-1], keys), f"release {history[-1].number}")
-    return side.with_withdrawn(_withdrawn(folder, history, keys))
+    side = load_catalog_side(_load_release(folder, history[-1], keys), f"release {history[-1].number}")
+    return side.add_withdrawn(_find_withdrawn(folder, history, keys))
 
 
-def _released(folder: Path, release: Release, keys: tuple[bytes, ...]) -> Catalog:
+def _load_release(folder: Path, release: Release, keys: tuple[bytes, ...]) -> Catalog:
     catalog = Catalog.load(folder / release.catalog_name, keys)
     if catalog.digest != release.digest:
         raise CatalogError(f"{folder / release.catalog_name} is not the catalog that release {release.number} names")
     return catalog
 
 
-def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) -> tuple[ComparedTool, ...]:
+def _find_withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) -> tuple[ComparedTool, ...]:
     """Returns the tools that earlier releases had and the last has not, each as it was last published."""
     known = set(history[-1].tools)
     parts: list[ComparedTool] = []
     for release in reversed(history[:-1]):
         gone = release.tools.keys() - known
         if gone:
-            snapshot = snapshot_catalog(_released(folder, release, keys))
+            snapshot = snapshot_catalog(_load_release(folder, release, keys))
             parts += [part for part in snapshot.parts if part.outline.tool_id in gone]
         known |= gone
     return tuple(parts)
 
 
-def workspace_key(
+def load_or_make_key(
     workspace: Workspace, key_file: str | Path | None = None
 ) -> tuple[Ed25519PrivateKey, Path | None, bool]:
     """Returns the key that seals the workspace's catalogs, its path if it was just made, and whether it is newly trusted."""
@@ -251,16 +259,16 @@ def workspace_key(
     return key, path if is_new else None, is_newly_trusted
 
 
-def _side(workspace: Workspace, name: str, progress: Progress | None) -> Side:
+def _load_side(workspace: Workspace, name: str, progress: Progress | None) -> ComparisonSide:
     if os.path.lexists(name):
-        return side_of_path(workspace, name, progress=progress)
-    return side_of_revision(workspace, name, progress)
+        return load_path_side(workspace, name, progress=progress)
+    return load_revision_side(workspace, name, progress)
 
 
-def _compiled(
+def _compile_checked(
     workspace: Workspace, now: str | None, progress: Progress | None
 ) -> tuple[CatalogContents, list[SourcePiece], Report]:
-    """What a clean workspace compiles to: exactly the bytes that were checked, or an error."""
+    """Compiles exactly the bytes that were checked. Raises BuildRefused when they have errors."""
     tasks = workspace.select().everything
     sources = [load(task.path, task.name) for task in tasks]
     workspace.demand_policy_engine()
@@ -270,9 +278,10 @@ def _compiled(
     if not report.summary.files:
         raise WorkspaceError(f"there are no definitions in {show_path(str(workspace.root))}; nothing was built")
     _refuse_secrets(workspace, now)
+    # Without this a file saved during the check would be sealed unchecked.
     if workspace.select().everything != tasks or sources != [load(task.path, task.name) for task in tasks]:
         raise WorkspaceError("files changed while they were being checked; run the command again")
-    pieces = list(gather(counted(sources, progress), parts().dialects, workspace.namespace))
+    pieces = list(gather(report_progress(sources, progress), load_parts().dialects, workspace.namespace))
     return collect_contents(pieces), pieces, report
 
 
@@ -289,7 +298,7 @@ def _refuse_secrets(workspace: Workspace, now: str | None) -> None:
 
 
 def _refuse_roleless(pieces: list[SourcePiece], report: Report, workspace: Workspace) -> None:
-    """An agent without a role is a warning when checked and an error when published (AML-93)."""
+    """Refuses agents without a role: a warning when checked is an error when published (AML-93)."""
     roleless = {
         show_path(os.path.join(workspace.root, piece.file))
         for piece in pieces
@@ -305,5 +314,5 @@ def _refuse_roleless(pieces: list[SourcePiece], report: Report, workspace: Works
         raise BuildRefused("an agent needs a role to be published; nothing was published", Report(errors, summary))
 
 
-def _text(diagnostic: Diagnostic, new: Side, old: Side) -> str | None:
-    return new.text_of(diagnostic.file) or old.text_of(diagnostic.file)
+def _find_text(diagnostic: Diagnostic, new: ComparisonSide, old: ComparisonSide) -> str | None:
+    return new.find_text(diagnostic.file) or old.find_text(diagnostic.file)

@@ -1,4 +1,4 @@
-"""What can be compared: folders and files of definitions, sealed catalogs, and revisions of a Git repository."""
+"""Loads states to compare: folders and files of definitions, sealed catalogs, and revisions of a Git repository."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from ferrule.errors import WorkspaceError
 from ferrule.model.catalog import MAGIC, Catalog
 from ferrule.model.change import ComparedTool, Snapshot
 from ferrule.model.document import Source
-from ferrule.workspace.parts import parts
+from ferrule.workspace.parts import load_parts
 from ferrule.workspace.workspace import Progress, Workspace, show_path
 
 _open_tar = late("tarfile:open")  # brings every compression
 T = TypeVar("T")
 
 CATALOG_ENDING = ".ferrule"
-"""A file so called is a catalog or is refused: one with a broken beginning must not pass for definitions."""
+"""Files with this ending are catalogs or are refused: a damaged one must not pass for definitions."""
 
 
-class Side:
+class ComparisonSide:
     """One side of a comparison. Used as a context manager, because a revision lives in a temporary folder."""
 
     def __init__(
@@ -46,29 +46,31 @@ class Side:
         unread: Iterable[str] = (),
     ) -> None:
         self.name = name
-        """In words: `release 3`, a path, a revision."""
+        """`release 3`, a path, or a revision."""
         self.snapshot = snapshot
         self.source_of = source_of
         """The file of a definition; None when there is none, as in a catalog."""
         self.shown = shown
-        """How a file is named to people."""
+        """Formats a file's name for display."""
         self.unread = tuple(shown(file) for file in sorted(unread))
-        """Files of definitions that cannot be parsed, as named to people: what they hold was not compared."""
+        """Files of definitions that cannot be parsed, by display name: their definitions were not compared."""
         self._keep = keep
         self._files: dict[str, str] | None = None
 
-    def text_of(self, shown: str) -> str | None:
+    def find_text(self, shown: str) -> str | None:
         """Returns the text of a file by its shown name, for excerpts."""
         if self._files is None:
             self._files = {self.shown(outline.file): outline.file for outline in self.snapshot.outlines}
         source = self.source_of(self._files[shown]) if shown in self._files else None
         return None if source is None else source.data.decode("utf-8-sig", "replace")
 
-    def with_withdrawn(self, parts: tuple[ComparedTool, ...]) -> Side:
-        """Returns the same, knowing also what was published before and taken back."""
-        return Side(self.name, self.snapshot._replace(withdrawn=parts), self.source_of, self.shown, self._keep)
+    def add_withdrawn(self, parts: tuple[ComparedTool, ...]) -> ComparisonSide:
+        """Returns the side with the tools that were published before and withdrawn."""
+        return ComparisonSide(
+            self.name, self.snapshot._replace(withdrawn=parts), self.source_of, self.shown, self._keep
+        )
 
-    def __enter__(self) -> Side:
+    def __enter__(self) -> ComparisonSide:
         return self
 
     def __exit__(
@@ -78,40 +80,40 @@ class Side:
             self._keep.close()
 
 
-def side_of_catalog(catalog: Catalog, name: str, keep: ExitStack | None = None) -> Side:
-    """Returns a sealed catalog."""
-    return Side(name, snapshot_catalog(catalog), lambda file: None, lambda file: file, keep)
+def load_catalog_side(catalog: Catalog, name: str, keep: ExitStack | None = None) -> ComparisonSide:
+    """Loads a sealed catalog."""
+    return ComparisonSide(name, snapshot_catalog(catalog), lambda file: None, lambda file: file, keep)
 
 
-def side_of_path(
+def load_path_side(
     workspace: Workspace,
     path: str,
     shown: Callable[[str], str] = show_path,
     name: str | None = None,
     keep: ExitStack | None = None,
     progress: Progress | None = None,
-) -> Side:
-    """Returns a folder or file of definitions, or a catalog file."""
+) -> ComparisonSide:
+    """Loads a folder or file of definitions, or a catalog file."""
     absolute = os.path.abspath(path)
     if not is_definitions(absolute):
         folders = {workspace.root, Workspace.open(absolute).root}
         keys = [key for folder in sorted(folders) for key in read_trusted_keys(folder / PUBLIC_FILE)]
-        return side_of_catalog(Catalog.load(absolute, keys), name or show_path(absolute), keep)
+        return load_catalog_side(Catalog.load(absolute, keys), name or show_path(absolute), keep)
     is_full = os.path.isdir(absolute)
     files = list(FolderWalk(absolute, workspace.settings.check.exclude)) if is_full else [absolute]
     broken: set[tuple[str, str]] = set()
-    sources = (load(file, file) for file in counted(files, progress))
+    sources = (load(file, file) for file in report_progress(files, progress))
     unread: set[str] = set()
-    pieces = list(gather(sources, parts().dialects, workspace.namespace, broken, unread))
+    pieces = list(gather(sources, load_parts().dialects, workspace.namespace, broken, unread))
     if not is_full and not pieces:
         raise WorkspaceError(f"{name or show_path(absolute)} holds no definition that can be read; see 'ferrule check'")
     folders_of = frozenset(entry.name for entry in os.scandir(absolute) if entry.is_dir()) if is_full else frozenset()
     snapshot = snapshot_pieces(pieces, is_full=is_full, broken=frozenset(broken), folders=folders_of)
-    return Side(name or show_path(absolute), snapshot, lambda file: load(file, file), shown, keep, unread)
+    return ComparisonSide(name or show_path(absolute), snapshot, lambda file: load(file, file), shown, keep, unread)
 
 
-def counted(items: Sequence[T], progress: Progress | None) -> Iterator[T]:
-    """Yields the items, telling `progress` how many were taken."""
+def report_progress(items: Sequence[T], progress: Progress | None) -> Iterator[T]:
+    """Yields the items, and reports their number to `progress`."""
     for number, item in enumerate(items):
         if progress is not None:
             progress(number, len(items))
@@ -126,55 +128,61 @@ def _is_catalog(path: str) -> bool:
         return False
 
 
-def side_of_revision(workspace: Workspace, revision: str, progress: Progress | None = None) -> Side:
-    """Returns the workspace, or the path after a colon, as a Git revision has it: `HEAD~1`, `main:tools`."""
+def load_revision_side(workspace: Workspace, revision: str, progress: Progress | None = None) -> ComparisonSide:
+    """Loads the workspace, or the path after a colon, at a Git revision: `HEAD~1`, `main:tools`."""
     root = str(workspace.root)
-    if _git(root, "rev-parse", "--is-inside-work-tree") is None:
+    if _run_git(root, "rev-parse", "--is-inside-work-tree") is None:
         why = f"{root} is in no Git repository to look in" if shutil.which("git") else "Git is not installed"
         raise WorkspaceError(f"there is no file or folder {revision!r}, and {why}")
-    prefix = (_git(root, "rev-parse", "--show-prefix") or b"").decode().strip()
+    prefix = (_run_git(root, "rev-parse", "--show-prefix") or b"").decode().strip()
     named = revision if ":" in revision else f"{revision}:{prefix}"
-    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", named)
-    if found is None and (":" in revision or _commit(root, revision) is None):
+    found = _run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", named)
+    if found is None and (":" in revision or _find_commit(root, revision) is None):
         raise WorkspaceError(f"there is no file, folder or Git revision {revision!r}")
     keep = ExitStack()
     folder = keep.enter_context(tempfile.TemporaryDirectory(prefix="ferrule-"))
-    if found is None:  # a revision from before the workspace: then everything in it is new
-        return side_of_path(workspace, folder, name=f"{revision} (which has no {prefix.rstrip('/')})", keep=keep)
+    if found is None:  # a revision older than the workspace: everything in it is new
+        return load_path_side(workspace, folder, name=f"{revision} (which has no {prefix.rstrip('/')})", keep=keep)
     thing = found.decode().strip()
     try:
-        path = _extracted(root, thing, Path(folder), Path(named.partition(":")[2]).name or "definition")
+        path = _extract(root, thing, Path(folder), Path(named.partition(":")[2]).name or "definition")
         inside = named.partition(":")[2]
-        base = workspace.root if ":" not in revision else Path(root if inside.startswith("./") else _top(root)) / inside
-        shown = partial(_as_in, base, path)
-        side = side_of_path(workspace, str(path), shown, name=revision, keep=keep, progress=progress)
+        base = (
+            workspace.root
+            if ":" not in revision
+            else Path(root if inside.startswith("./") else _find_top(root)) / inside
+        )
+        shown = partial(_map_file, base, path)
+        side = load_path_side(workspace, str(path), shown, name=revision, keep=keep, progress=progress)
     except BaseException:
         keep.close()
         raise
     return side
 
 
-def _commit(root: str, revision: str) -> bytes | None:
-    return _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+def _find_commit(root: str, revision: str) -> bytes | None:
+    return _run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
 
 
-def _as_in(base: Path, path: Path, file: str) -> str:
-    """Returns a file of the temporary folder by the name it has in the repository."""
+def _map_file(base: Path, path: Path, file: str) -> str:
+    """Returns the repository's name for a file of the temporary folder."""
     relative = os.path.relpath(file, path)
     return show_path(str(base if relative == "." else base / relative))
 
 
-def _top(root: str) -> str:
-    return (_git(root, "rev-parse", "--show-toplevel") or b"").decode().strip()
+def _find_top(root: str) -> str:
+    return (_run_git(root, "rev-parse", "--show-toplevel") or b"").decode().strip()
 
 
-def _extracted(root: str, thing: str, folder: Path, name: str) -> Path:
-    kind = (_git(root, "cat-file", "-t", thing) or b"").decode().strip()
+def _extract(root: str, thing: str, folder: Path, name: str) -> Path:
+    kind = (_run_git(root, "cat-file", "-t", thing) or b"").decode().strip()
     if kind == "blob":
         file = folder / name
-        file.write_bytes(_git(root, "cat-file", "blob", thing) or b"")
+        file.write_bytes(_run_git(root, "cat-file", "blob", thing) or b"")
         return file
-    data = _git(_top(root), "archive", "--format=tar", thing)  # from a subfolder Git would look for it in the tree
+    data = _run_git(
+        _find_top(root), "archive", "--format=tar", thing
+    )  # in a subfolder Git would resolve the tree relative to it
     if data is None:
         raise WorkspaceError(f"Git cannot give the files of {thing}")
     target = folder / "tree"
@@ -184,8 +192,8 @@ def _extracted(root: str, thing: str, folder: Path, name: str) -> Path:
     return target
 
 
-def _git(root: str, *arguments: str) -> bytes | None:
-    """What a Git command prints; None when it fails or there is no Git."""
+def _run_git(root: str, *arguments: str) -> bytes | None:
+    """Returns the output of a Git command; None when it fails or Git is missing."""
     try:
         done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,7 +1,7 @@
-"""The catalog that a workspace was built into: where it is, how it is read, and whether the workspace changed since.
+"""Finds and loads a workspace's catalog, and tells whether definitions changed since it was built.
 
-The question comes before every call, so the answer is kept beside the catalog: the definition files by name, and of all
-other files the state in which they were seen to hold no definition.
+The question precedes every call, so the answer is stored beside the catalog: the definition files by name, and the state of all
+other files, which held no definition then.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ferrule.infra.atomic_files import write_whole
 from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.catalog import Catalog
 from ferrule.settings import FILE_NAME
-from ferrule.workspace.parts import parts
+from ferrule.workspace.parts import load_parts
 from ferrule.workspace.workspace import Workspace, show_path
 
 CATALOG_FILE = ".ferrule/catalog.ferrule"
@@ -40,52 +40,52 @@ def load_catalog(workspace: Workspace, path: str | Path | None = None) -> Catalo
 FILES_FILE = ".ferrule/catalog.files"
 
 Stamp = tuple[int, int, int]
-"""When a file was written, how large it is, and its inode."""
+"""A file's modification time, size, and inode."""
 
 
 class _BuiltFrom(msgspec.Struct):
-    """What is kept."""
+    """The files behind a catalog."""
 
     catalog: tuple[int, int]
-    """When the catalog was written, and its size: what is kept of another one says nothing of it."""
+    """The catalog's modification time and size: the record is only valid for that catalog."""
     definitions: frozenset[str]
-    """Files with definitions when it was built."""
+    """Files with definitions at the build."""
     others: dict[str, Stamp]
-    """Files without, as they were when they were last looked into."""
+    """Files without, in the state in which they were last read."""
 
 
 _decode = msgspec.json.Decoder(_BuiltFrom).decode
 
 
-def stamps_in(workspace: Workspace) -> dict[str, Stamp]:
+def read_stamps(workspace: Workspace) -> dict[str, Stamp]:
     """Returns the files that may hold definitions, by name, as they are now. Call it before they are compiled."""
-    found = ((task.name, _stamp(task.path)) for task in workspace.select().everything)
+    found = ((task.name, _read_stamp(task.path)) for task in workspace.select().everything)
     return {name: stamp for name, stamp in found if stamp is not None}
 
 
-def remember(workspace: Workspace, seen: dict[str, Stamp], definitions: Iterable[str]) -> None:
+def record_build(workspace: Workspace, seen: dict[str, Stamp], definitions: Iterable[str]) -> None:
     """Stores the files that the newly written catalog was built from. `seen`: all files that were read."""
-    catalog = _stamp(str(workspace.root / CATALOG_FILE))
+    catalog = _read_stamp(str(workspace.root / CATALOG_FILE))
     if catalog is not None:
         names = frozenset(definitions)
         others = {name: stamp for name, stamp in seen.items() if name not in names}
-        _keep(workspace, _BuiltFrom(catalog[:2], names, others))
+        _store_record(workspace, _BuiltFrom(catalog[:2], names, others))
 
 
 def is_stale(workspace: Workspace) -> bool:
     """Returns True when a definition was changed, added or deleted after the build, so that calls use an old catalog."""
-    catalog = _stamp(str(workspace.root / CATALOG_FILE))
+    catalog = _read_stamp(str(workspace.root / CATALOG_FILE))
     if catalog is None:
         return False
     tasks = workspace.select().everything
-    known = _kept(workspace)
+    known = _load_record(workspace)
     if known is None or known.catalog != catalog[:2]:  # built elsewhere: any newer file may have been a definition
-        return any(stamp[0] > catalog[0] for task in tasks if (stamp := _stamp(task.path)) is not None)
+        return any(stamp[0] > catalog[0] for task in tasks if (stamp := _read_stamp(task.path)) is not None)
     if not known.definitions <= {task.name for task in tasks}:
         return True
     others: dict[str, Stamp] = {}
     for task in tasks:
-        stamp = _stamp(task.path)
+        stamp = _read_stamp(task.path)
         if task.name in known.definitions:
             if stamp is None or stamp[0] > catalog[0]:
                 return True
@@ -94,29 +94,29 @@ def is_stale(workspace: Workspace) -> bool:
                 return True
             others[task.name] = stamp
     if others != known.others:
-        _keep(workspace, _BuiltFrom(known.catalog, known.definitions, others))
+        _store_record(workspace, _BuiltFrom(known.catalog, known.definitions, others))
     return False
 
 
 def _is_definition(task: FileTask) -> bool:
-    dialects = parts().dialects
+    dialects = load_parts().dialects
     return any(detect_dialect(document, dialects) is not None for document in read(load(task.path, task.name)))
 
 
-def _kept(workspace: Workspace) -> _BuiltFrom | None:
+def _load_record(workspace: Workspace) -> _BuiltFrom | None:
     try:
         return _decode((workspace.root / FILES_FILE).read_bytes())
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
-def _keep(workspace: Workspace, known: _BuiltFrom) -> None:
-    """It only saves time and false alarms: where it cannot be written, or a name is no text, nothing is kept."""
+def _store_record(workspace: Workspace, known: _BuiltFrom) -> None:
+    """Stores the record; it only saves time and false alarms, so failures to write are ignored."""
     with suppress(WorkspaceError, UnicodeEncodeError):
         write_whole(workspace.root / FILES_FILE, msgspec.json.encode(known, order="deterministic"))
 
 
-def _stamp(path: str) -> Stamp | None:
+def _read_stamp(path: str) -> Stamp | None:
     try:
         facts = os.stat(path)
     except OSError:
@@ -127,8 +127,8 @@ def _stamp(path: str) -> Stamp | None:
 Stamps = dict[str, tuple[int, int]]
 
 
-def stamps_of(workspace: Workspace, without: str | None = None) -> Stamps:
-    """Returns every file that could matter to the catalog, with its time and size; `without`: one that does not."""
+def read_all_stamps(workspace: Workspace, without: str | None = None) -> Stamps:
+    """Returns the time and size of every file that affects the catalog; `without`: one to leave out."""
     seen: Stamps = {}
     own = (str(workspace.root / FILE_NAME), str(workspace.root / LOCK_FILE))
     for path in (*own, *(task.path for task in workspace.select().everything)):

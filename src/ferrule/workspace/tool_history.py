@@ -1,4 +1,4 @@
-"""What became of one tool from release to release, and what that broke: what `ferrule diff` tells, of one tool over time."""
+"""Returns the history of one tool from release to release, with breaking changes, as `ferrule diff` finds them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ferrule.model.value import MISSING
 
 IN_FORCE = "in force"
 _MOST_RELEASES = 12
-"""That are opened for one tool."""
+"""The most releases that are opened for one tool."""
 
 
 class ToolStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of a tool: from a release to the next, or from the last one to what is in force."""
+    """One change of a tool: from a release to the next, or from the last one to the present."""
 
     to: str
     """`release 3`, `in force`, or a version."""
     at: str | None
-    """When it was released."""
+    """The time of the release."""
     by: str | None
     message: str | None
     change: str
@@ -38,64 +38,64 @@ class ToolStep(msgspec.Struct, frozen=True, kw_only=True):
     old_version: str | None
     new_version: str | None
     is_breaking: bool
-    """True when callers may be broken by it, or the tool is gone."""
+    """True when callers may break, or the tool is gone."""
     breaking: tuple[str, ...]
-    """What breaks callers."""
+    """The changes that break callers."""
     weakened: tuple[str, ...]
-    """What its results no longer promise."""
+    """Promises that its results no longer keep."""
     has_counterexample: bool
     counterexample: Any
-    """Arguments that were accepted and no longer are."""
+    """Arguments that were accepted before and are not any more."""
     is_undecided: bool
-    """True when nobody can tell whether the new input schema still accepts everything."""
+    """True when it is unknown whether the new input schema accepts everything that the old one did."""
     fields: tuple[str, ...]
-    """What of the definition differs."""
+    """The fields of the definition that differ."""
     needed: str
-    """The version bump that takes: `major`, `minor`, `patch` or `none`."""
+    """The version bump that the change requires: `major`, `minor`, `patch` or `none`."""
     made: str | None
-    """The bump that was made; null when a version is missing."""
+    """The actual version bump; null when a version is missing."""
 
 
 class ToolHistory(msgspec.Struct, frozen=True):
-    """A tool over time, the newest first."""
+    """The changes of a tool, newest first."""
 
     steps: tuple[ToolStep, ...] = ()
     releases: int = 0
-    """How many releases there are of the workspace; 0: nothing was published yet."""
+    """The number of the workspace's releases; 0: nothing was published yet."""
     problem: str = ""
-    """Why releases could not be read."""
+    """The reason why releases could not be read."""
 
 
-def history_of(root: Path, catalog: CatalogView, tool_id: str) -> ToolHistory:
-    """What the releases of a workspace say about a tool, and what is in force. Slow where there are many: for a thread."""
+def read_history(root: Path, catalog: CatalogView, tool_id: str) -> ToolHistory:
+    """Returns a tool's changes across releases up to the present. Slow with many releases: call it in a thread."""
     now = catalog.versions(tool_id)
-    steps: list[ToolStep] = list(_between_versions(now))
+    steps: list[ToolStep] = list(_compare_versions(now))
     try:
         folder, keys = root / records.FOLDER, read_trusted_keys(root / PUBLIC_FILE)
         history = records.read_releases(folder, keys) if folder.is_dir() else []
-        steps += _released(folder, history, keys, now, tool_id)
+        steps += _compare_releases(folder, history, keys, now, tool_id)
         return ToolHistory(tuple(steps), len(history))
     except (FerruleError, OSError) as error:
         told = str(error).replace(str(root), "").strip()
         return ToolHistory(tuple(steps), 0, told)
 
 
-def _released(
+def _compare_releases(
     folder: Path, history: Sequence[Release], keys: Sequence[bytes], now: Sequence[CatalogEntry], tool_id: str
 ) -> Iterator[ToolStep]:
     if not any(tool_id in release.tools for release in history):
         return
     newer, name, release = list(now), IN_FORCE, None
-    for older in _telling(history, tool_id):
-        listed = _listed(folder, older, keys, tool_id)
-        yield from _steps(listed, newer, name, release)
+    for older in _choose_releases(history, tool_id):
+        listed = _load_versions(folder, older, keys, tool_id)
+        yield from _compare_steps(listed, newer, name, release)
         newer, name, release = listed, f"release {older.number}", older
     if newer and release is not None and release.number == history[0].number:
-        yield from _steps([], newer, name, release)
+        yield from _compare_steps([], newer, name, release)
 
 
-def _telling(history: Sequence[Release], tool_id: str) -> list[Release]:
-    """Returns the releases that have another version of a tool than the one before them, and the last one; the newest first."""
+def _choose_releases(history: Sequence[Release], tool_id: str) -> list[Release]:
+    """Returns the releases that changed a tool's version, and the last one; the newest first."""
     before: list[str | None] = [None, *(release.tools.get(tool_id) for release in history[:-1])]
     kept = [
         release
@@ -105,27 +105,27 @@ def _telling(history: Sequence[Release], tool_id: str) -> list[Release]:
     return kept[::-1][:_MOST_RELEASES]
 
 
-def _listed(folder: Path, release: Release, keys: Sequence[bytes], tool_id: str) -> list[CatalogEntry]:
+def _load_versions(folder: Path, release: Release, keys: Sequence[bytes], tool_id: str) -> list[CatalogEntry]:
     catalog = Catalog.load(folder / release.catalog_name, keys)
     return [CatalogEntry(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
 
 
-def _between_versions(versions: Sequence[CatalogEntry]) -> Iterator[ToolStep]:
-    """What changed between the versions that are in force side by side."""
+def _compare_versions(versions: Sequence[CatalogEntry]) -> Iterator[ToolStep]:
+    """Yields the changes between versions that are in force side by side."""
     for newer, older in pairwise(versions):
-        yield from _steps([older], [newer], f"version {newer.tool.version or 'without a number'}", None)
+        yield from _compare_steps([older], [newer], f"version {newer.tool.version or 'without a number'}", None)
 
 
-def _steps(
+def _compare_steps(
     old: Sequence[CatalogEntry], new: Sequence[CatalogEntry], to: str, release: Release | None
 ) -> Iterator[ToolStep]:
     before, after = (snapshot_tools((one.tool, one.digest) for one in side) for side in (old, new))
     for change in compare(before, after).changes:
         if change.word != "unchanged":
-            yield _step(change, to, release)
+            yield _build_step(change, to, release)
 
 
-def _step(change: ToolChange, to: str, release: Release | None) -> ToolStep:
+def _build_step(change: ToolChange, to: str, release: Release | None) -> ToolStep:
     has_example = change.example is not MISSING
     return ToolStep(
         to=to,

@@ -1,4 +1,4 @@
-"""A folder of definitions and what can be asked of it: the wiring of the compiler, and the public Python API.
+"""A folder of definitions: checks, compiles and selects its files. The wiring of the compiler, and public Python API.
 
 workspace = Workspace.open("path")
 for diagnostic in workspace.check().diagnostics:
@@ -36,19 +36,18 @@ from ferrule.model.diagnostic import Diagnostic, FileReport, Report, Severity, s
 from ferrule.model.outline import Library
 from ferrule.model.tool import Compiled
 from ferrule.settings import FILE_NAME, Settings, load_settings
-from ferrule.workspace.check_pool import Checked, check_tasks, decode
-from ferrule.workspace.parts import page_of, parts, rule_pages
+from ferrule.workspace.check_pool import CheckedFile, check_tasks, decode
+from ferrule.workspace.parts import build_page_url, list_rule_pages, load_parts
 
 if TYPE_CHECKING:
-    from ferrule.workspace.policy_files import PolicyFiles
+    from ferrule.workspace.policy_files import PolicyChecker
 
 _demand_network: Callable[..., None] = late("ferrule.workspace.network_check:demand_network")
-_policy: Callable[[Path, Settings], PolicyFiles] = late(
-    "ferrule.workspace.policy_files:PolicyFiles"
-)  # brings the engine
+# Late, because it imports the policy engine.
+_policy: Callable[[Path, Settings], PolicyChecker] = late("ferrule.workspace.policy_files:PolicyChecker")
 
 Progress = Callable[[int, int], None]
-"""Told how many files are done, and how many there are."""
+"""Called with the number of finished files and of all files."""
 
 UNFOLLOWED = "FER-6"
 _POLICY_FILES = ("policy.toml", ".ferrule/policy.local.toml")
@@ -56,28 +55,28 @@ _MEMBER_FOLDERS = frozenset({"tools", "agents", "iam"})
 _BATCH = 50
 _SHARED_FROM = 400
 _SHARED_FROM_BYTES = 1024 * 1024
-"""Below this a second process costs more than it saves."""
+"""Below these a second process costs more than it saves."""
 _CACHED_FROM = 64
 """Fewer files are checked faster than a cache is opened, unless they are large."""
 _CACHED_FROM_BYTES = 256 * 1024
 
 
 class CompiledFile(NamedTuple):
-    """What one file's definitions became. Files with errors in them are compiled as far as they can be."""
+    """The compiled definitions of one file; those with errors are compiled as far as possible."""
 
     file: str
     compiled: tuple[Compiled, ...]
 
 
-class Selection(NamedTuple):
+class FileSelection(NamedTuple):
     """The files of one check."""
 
     everything: tuple[FileTask, ...]
-    """All that references may resolve to."""
+    """All files that references may resolve to."""
     wanted: frozenset[str]
-    """Names of those that are reported on."""
+    """Names of the files that are reported on."""
     is_closed: bool
-    """True when a reference to something that is not there is an error."""
+    """True when a reference without a target is an error."""
     problems: tuple[Diagnostic, ...] = ()
     """Links and folders that could not be followed."""
 
@@ -133,7 +132,7 @@ class Workspace:
         """Checks the workspace, or only some of its files and folders (references still resolve against all of it).
 
         `now` is the ISO date for rules about age. `select` and `ignore` take rule codes or prefixes such as `AML`.
-        Raises SettingsError for a proxy or a certificate of `[network]` that could never be used.
+        Raises SettingsError for an unusable proxy or certificate of `[network]`.
         """
         if jobs is not None and jobs < 1:
             raise SettingsError(f"jobs must be at least 1, not {jobs}")
@@ -141,7 +140,7 @@ class Workspace:
         network = self.settings.network
         if network.proxy or network.no_proxy or network.ca or network.tls:
             _demand_network(network, self.root)
-        with _without_collector():
+        with _pause_garbage_collection():
             return self._check(chosen, self.rule_settings(now, compat), select, ignore, use_cache, jobs, progress)
 
     def _check(
@@ -159,15 +158,15 @@ class Workspace:
             (*self.settings.check.select, *select),
             (*self.settings.check.ignore, *ignore),
             self.settings.check.suppress,
-            rule_pages,
+            list_rule_pages,
         )
         selection = self.select(paths)
         reports = self.reports(selection, settings, use_cache=use_cache, jobs=jobs, progress=progress)
-        library = self.library(reports, is_closed=selection.is_closed)
-        shared = self._shared(library, settings)
+        library = self.build_library(reports, is_closed=selection.is_closed)
+        shared = self._check_library(library, settings)
         diagnostics = [problem for problem in selection.problems if chosen.is_active(problem.rule)]
         kept = [report for report in reports if report.file in selection.wanted]
-        kept += self._policy_reports(paths, library)
+        kept += self._check_policy(paths, library)
         for report in kept:
             if report.diagnostics or report.suppressions or report.file in shared:
                 diagnostics += chosen.filter_file(
@@ -175,7 +174,9 @@ class Workspace:
                 )
         if not paths or any(os.path.abspath(path) == str(self.root) for path in paths):
             diagnostics += chosen.report_unused(self.root / FILE_NAME, FILE_NAME)
-        shown = sorted((self._shown(diagnostic) for diagnostic in diagnostics), key=lambda diagnostic: diagnostic.order)
+        shown = sorted(
+            (self._show_file(diagnostic) for diagnostic in diagnostics), key=lambda diagnostic: diagnostic.order
+        )
         files = sum(report.dialect is not None or bool(report.diagnostics) for report in kept)
         tools = sum(report.tools for report in kept)
         seconds = time.perf_counter() - started
@@ -191,14 +192,14 @@ class Workspace:
         """Yields the definitions in the canonical model, file by file. Definitions that cannot be compiled are left out."""
         selection = self.select(paths)
         sources = (load(task.path, task.name) for task in selection.everything if task.name in selection.wanted)
-        pieces = gather(sources, parts().dialects, self.namespace)
+        pieces = gather(sources, load_parts().dialects, self.namespace)
         for file, group in groupby(pieces, key=lambda piece: piece.file):
             yield CompiledFile(file, tuple(piece.compiled for piece in group if piece.compiled is not None))
 
     def rule_settings(self, now: str | date | None = None, compat: bool | None = None) -> RuleSettings:
-        """What rules may depend on, from the settings file and the caller. Raises SettingsError for a date that is none."""
+        """Returns the rules' settings, from the settings file and the caller. Raises SettingsError for an invalid date."""
         return RuleSettings(
-            today=_iso_date(now),
+            today=_format_date(now),
             approved_versions=self.settings.aml.approved_versions,
             compat=self.settings.check.compat if compat is None else compat,
             namespace=self.namespace,
@@ -206,21 +207,21 @@ class Workspace:
 
     def reports(
         self,
-        selection: Selection,
+        selection: FileSelection,
         settings: RuleSettings,
         *,
         use_cache: bool = True,
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> list[FileReport]:
-        """What every file gives on its own, from the cache where it is certainly unchanged."""
+        """Returns the report of each file on its own, from the cache where the file is certainly unchanged."""
         tasks = selection.everything
-        cache = self._cache(settings) if use_cache and _is_much(tasks, _CACHED_FROM, _CACHED_FROM_BYTES) else None
+        cache = self._open_cache(settings) if use_cache and _is_much(tasks, _CACHED_FROM, _CACHED_FROM_BYTES) else None
         known = (
             {task.name: cache.find_report(task.name, task.path, named=task.named) for task in tasks} if cache else {}
         )
         left = [task for task in tasks if known.get(task.name) is None]
-        if cache is None:  # nothing to remember: of files not reported on, only what they define is worked out
+        if cache is None:  # files not reported on are only outlined, because no cache would keep their findings
             left = [task if task.name in selection.wanted else replace(task, is_wanted=False) for task in left]
         checked = self._check_all(left, settings, jobs or os.cpu_count() or 1, progress)
         fresh = {task.name: result for task, result in zip(left, checked, strict=True)}
@@ -232,9 +233,9 @@ class Workspace:
 
     def _check_all(
         self, tasks: list[FileTask], settings: RuleSettings, jobs: int, progress: Progress | None
-    ) -> list[Checked]:
+    ) -> list[CheckedFile]:
         if min(jobs, len(tasks)) < 2 or not _is_much(tasks, _SHARED_FROM, _SHARED_FROM_BYTES):
-            checked: list[Checked] = []
+            checked: list[CheckedFile] = []
             for first in range(0, len(tasks), _BATCH):
                 checked += check_tasks(tasks[first : first + _BATCH], settings)
                 if progress is not None:
@@ -250,22 +251,22 @@ class Workspace:
             progress=progress,
         )
 
-    def library(self, reports: Sequence[FileReport], *, is_closed: bool = True) -> Library:
-        """Everything the files define, by the names other files use."""
+    def build_library(self, reports: Sequence[FileReport], *, is_closed: bool = True) -> Library:
+        """Returns all definitions of the files, by the names that other files use."""
         outlines = tuple(outline for report in reports for outline in report.outlines)
-        folders = _folders(self.root) if is_closed else frozenset()
+        folders = _list_folders(self.root) if is_closed else frozenset()
         guardrails = None
         if "guardrails" in folders:
             files = (report.file for report in reports if report.file.startswith("guardrails/"))
             guardrails = frozenset(file.rsplit("/", 1)[-1].split(".", 1)[0] for file in files)
         return Library(outlines, is_closed=is_closed, folders=folders, guardrails=guardrails)
 
-    def select(self, paths: Sequence[str | Path] = ()) -> Selection:
-        """Returns the files a check of these paths concerns. Raises WorkspaceError for a path that is not there."""
+    def select(self, paths: Sequence[str | Path] = ()) -> FileSelection:
+        """Returns the files that a check of these paths covers. Raises WorkspaceError for a missing path."""
         chosen: dict[str, bool] = {}
         problems: dict[str, str] = {}
         is_closed = self.has_settings_file or not paths
-        policy = {str(path) for path in self._policy_files().values()} if paths else ()
+        policy = {str(path) for path in self._find_policy_files().values()} if paths else ()
         for path in paths or (self.root,):
             absolute = os.path.abspath(path)
             if os.path.isdir(absolute):
@@ -284,68 +285,78 @@ class Workspace:
         if is_closed and not any(os.path.abspath(path) == str(self.root) for path in paths or (self.root,)):
             for found in FolderWalk(str(self.root), self.settings.check.exclude):
                 everything.setdefault(found, False)
-        prefix = self._prefix()
-        tasks = tuple(FileTask(path, _name(path, prefix), named) for path, named in everything.items())
+        prefix = self._build_prefix()
+        tasks = tuple(FileTask(path, _relativize(path, prefix), named) for path, named in everything.items())
         wanted = frozenset(task.name for task in tasks if task.path in chosen)
         unfollowed = tuple(
-            Diagnostic(UNFOLLOWED, Severity.WARNING, "", _name(path, prefix), 1, 1, 1, 1, why, url=page_of(UNFOLLOWED))
+            Diagnostic(
+                UNFOLLOWED,
+                Severity.WARNING,
+                "",
+                _relativize(path, prefix),
+                *(1, 1, 1, 1),
+                why,
+                url=build_page_url(UNFOLLOWED),
+            )
             for path, why in problems.items()
         )
-        return Selection(tasks, wanted, is_closed, unfollowed)
+        return FileSelection(tasks, wanted, is_closed, unfollowed)
 
-    def _prefix(self) -> str:
+    def _build_prefix(self) -> str:
         return str(self.root).rstrip(os.sep) + os.sep
 
-    def _policy_reports(self, paths: Sequence[str | Path], library: Library) -> list[FileReport]:
-        """What the files of the policy give: all of them in a check of everything, else those that were named."""
-        files = self._policy_files()
+    def _check_policy(self, paths: Sequence[str | Path], library: Library) -> list[FileReport]:
+        """Returns the reports of the policy files: of all in a check of everything, else of the named ones."""
+        files = self._find_policy_files()
         if not files:
             return []
         chosen = {os.path.abspath(path) for path in paths or (self.root,)}
         is_whole = str(self.root) in chosen
         wanted = [name for name, path in files.items() if is_whole or str(path) in chosen]
         found = _policy(self.root, self.settings).check(library, self.namespace) if wanted else {}
-        return [self._policy_report(name, files[name], found.get(name, ())) for name in wanted]
+        return [self._build_policy_report(name, files[name], found.get(name, ())) for name in wanted]
 
-    def _policy_report(self, name: str, path: Path, found: tuple[Diagnostic, ...]) -> FileReport:
+    def _build_policy_report(self, name: str, path: Path, found: tuple[Diagnostic, ...]) -> FileReport:
         text = load(str(path), name).data.decode("utf-8", errors="replace")
-        paged = tuple(replace(diagnostic, url=page_of(diagnostic.rule)) for diagnostic in found)
+        paged = tuple(replace(diagnostic, url=build_page_url(diagnostic.rule)) for diagnostic in found)
         return FileReport(name, "policy", diagnostics=paged, suppressions=find_suppressions(text))
 
-    def _policy_files(self) -> dict[str, Path]:
-        """Returns the files of the workspace's policy, by name; looked for without loading the engine where there are none."""
+    def _find_policy_files(self) -> dict[str, Path]:
+        """Returns the workspace's policy files, by name; without any, the engine is not loaded."""
         usual = (self.root / name for name in _POLICY_FILES)
         if not self.has_settings_file or not (self.settings.policy or any(map(os.path.lexists, usual))):
             return {}
-        return _policy(self.root, self.settings).paths()
+        return _policy(self.root, self.settings).find_paths()
 
-    def _shared(self, library: Library, settings: RuleSettings) -> dict[str, list[Diagnostic]]:
+    def _check_library(self, library: Library, settings: RuleSettings) -> dict[str, list[Diagnostic]]:
         shared: dict[str, list[Diagnostic]] = {}
-        for diagnostic in check_library(library, parts(), settings, lambda name: load(str(self.root / name), name)):
+        for diagnostic in check_library(
+            library, load_parts(), settings, lambda name: load(str(self.root / name), name)
+        ):
             shared.setdefault(diagnostic.file, []).append(diagnostic)
         return shared
 
-    def _cache(self, settings: RuleSettings) -> CheckCache | None:
+    def _open_cache(self, settings: RuleSettings) -> CheckCache | None:
         folder = find_cache_folder(dict(os.environ))
         key = load_cache_key(folder)
         if key is None:
             return None
         place = hashlib.sha256(str(self.root).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        return CheckCache(folder / f"{place}.check", key, _fingerprint(settings))
+        return CheckCache(folder / f"{place}.check", key, _compute_fingerprint(settings))
 
-    def _shown(self, diagnostic: Diagnostic) -> Diagnostic:
-        """Returns the diagnostic with its file as people see it: relative to the current folder when it is inside it."""
+    def _show_file(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Returns the diagnostic with its file as displayed: relative to the current folder when it is inside it."""
         return replace(diagnostic, file=show_path(os.path.join(self.root, diagnostic.file)))
 
 
-def _name(path: str, prefix: str) -> str:
-    """Returns a path as reports and caches know it: relative to the root, with forward slashes, when it is inside."""
+def _relativize(path: str, prefix: str) -> str:
+    """Returns a path as in reports and caches: relative to the root, with forward slashes, when it is inside."""
     return path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
-    """Checking makes no cycles worth collecting, and looking for them costs a tenth of the time."""
+def _pause_garbage_collection() -> Iterator[None]:
+    """Disables garbage collection: a check makes no cycles worth collecting, and looking for them takes a tenth of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -355,7 +366,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _iso_date(now: str | date | None) -> str:
+def _format_date(now: str | date | None) -> str:
     if now is None:
         return datetime.now(UTC).date().isoformat()
     try:
@@ -364,8 +375,8 @@ def _iso_date(now: str | date | None) -> str:
         raise SettingsError(f"{now!r} is not a date; write it as 2026-04-30") from None
 
 
-def by_workspace(paths: Sequence[str | Path]) -> list[tuple[Workspace, list[str | Path]]]:
-    """Paths with the workspace each belongs to; all that lie in no workspace go together."""
+def group_by_workspace(paths: Sequence[str | Path]) -> list[tuple[Workspace, list[str | Path]]]:
+    """Groups paths by workspace; all that are in no workspace form one group."""
     groups: dict[Path | None, tuple[Workspace, list[str | Path]]] = {}
     for path in paths or (".",):
         workspace = Workspace.open(path)
@@ -374,7 +385,7 @@ def by_workspace(paths: Sequence[str | Path]) -> list[tuple[Workspace, list[str 
     return list(groups.values())
 
 
-def joined(reports: Sequence[Report]) -> Report:
+def join_reports(reports: Sequence[Report]) -> Report:
     """Returns the reports of several workspaces as one."""
     diagnostics = tuple(sorted((found for report in reports for found in report.diagnostics), key=lambda d: d.order))
     summaries = [report.summary for report in reports]
@@ -389,21 +400,21 @@ def joined(reports: Sequence[Report]) -> Report:
     )
 
 
-def _folders(root: Path) -> frozenset[str]:
+def _list_folders(root: Path) -> frozenset[str]:
     with os.scandir(root) as listing:
         return frozenset(entry.name for entry in listing if os.path.isdir(entry.path))
 
 
 def _is_much(tasks: Sequence[FileTask], count: int, size: int) -> bool:
-    """Returns True for at least so many files, or so many bytes of them."""
+    """Returns True for at least this many files, or this many bytes."""
     if len(tasks) >= count:
         return True
     sizes = (stat.size for task in tasks if (stat := read_stat(task.path)) is not None)
     return sum(sizes) >= size
 
 
-def _fingerprint(settings: RuleSettings) -> str:
-    """Changes with the rules' settings and with any change of Ferrule itself."""
+def _compute_fingerprint(settings: RuleSettings) -> str:
+    """Returns a digest that changes with the rules' settings and with the code of Ferrule."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     state = hashlib.sha256(msgspec.msgpack.encode(settings))
     for folder, _, names in sorted(os.walk(package)):
@@ -415,6 +426,6 @@ def _fingerprint(settings: RuleSettings) -> str:
 
 
 def show_path(path: str) -> str:
-    """Returns a path as people see it: relative to the current folder when it is inside it."""
+    """Returns a path as displayed: relative to the current folder when it is inside it."""
     relative = os.path.relpath(path)
     return (path if relative.startswith("..") else relative).replace(os.sep, "/")

@@ -14,7 +14,7 @@ from ferrule.definitions.compiler.read import read
 from ferrule.definitions.rules.aml.fixes import FIXERS
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Source
-from ferrule.workspace.parts import dialects, parts
+from ferrule.workspace.parts import dialects, load_parts
 
 SETTINGS = RuleSettings(today="2026-01-31")
 AML = dialects.get("aml")
@@ -74,7 +74,7 @@ CREDENTIALS = TOOL[TOOL.index("  credentials:") : TOOL.index("\nuse_guidance")]
 
 
 def judged(source: Source) -> list[Diagnostic]:
-    return merge(check_file(source, parts(), SETTINGS), [])
+    return merge(check_file(source, load_parts(), SETTINGS), [])
 
 
 def mended(text: str | bytes) -> str:

@@ -12,9 +12,9 @@ import pytest
 
 from ferrule.contracts.rule import info_of
 from ferrule.definitions import rules
-from ferrule.workspace.parts import rule_pages
+from ferrule.workspace.parts import list_rule_pages
 
-SUMMARIES = {(page.code, page.summary) for page in rule_pages()}
+SUMMARIES = {(page.code, page.summary) for page in list_rule_pages()}
 
 
 def rule_classes(module: ModuleType) -> list[Any]:

@@ -21,7 +21,7 @@ from ferrule.definitions.rules.builtin import FIXERS
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Source
 from ferrule.model.tool import Record, Tool
-from ferrule.workspace.parts import dialects, parts
+from ferrule.workspace.parts import dialects, load_parts
 from tests.definitions.compiler.texts import damaged
 
 _fixers: Registry[Fixers] = Registry("dialect with fixes", FIXERS)
@@ -29,7 +29,7 @@ MOST = settings(max_examples=60, deadline=None)
 
 
 def judged(source: Source, *, compat: bool = False) -> list[Diagnostic]:
-    return merge(check_file(source, parts(), RuleSettings(today="2026-01-31", compat=compat)), [])
+    return merge(check_file(source, load_parts(), RuleSettings(today="2026-01-31", compat=compat)), [])
 
 
 def rules_of(name: str, text: str, *, compat: bool = False) -> list[tuple[str, str]]:

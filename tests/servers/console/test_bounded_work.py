@@ -9,7 +9,7 @@ import pytest
 from ferrule.schema.tree import schema_tree
 from ferrule.servers.console.inbox.inbox_words import diff
 from ferrule.servers.console.markdown import render_markdown
-from ferrule.workspace.excerpts import masked_lines
+from ferrule.workspace.excerpts import mask_lines
 from tests.cpu_time import least_cpu_seconds
 
 MOST_SECONDS = 0.4
@@ -58,6 +58,6 @@ def test_long_chains_of_references_and_many_required_fields_are_read_at_once() -
 
 def test_a_line_of_a_definition_with_much_room_in_it_is_masked_at_once() -> None:
     text = f"title: b{' ' * 3000}x\npassword: hunter2hunter2{' ' * 3000}x ,\n"
-    seconds, shown = least_cpu_seconds(lambda: masked_lines(text, ()).lines)
+    seconds, shown = least_cpu_seconds(lambda: mask_lines(text, ()).lines)
     assert seconds < MOST_SECONDS
     assert shown[1] == "password: [REDACTED] ,"

@@ -15,9 +15,9 @@ from ferrule.model.diagnostic import Severity
 from ferrule.model.loss import EXTENSION
 from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import FACT_NAMES, Tool, raw
-from ferrule.workspace.convert.convert import Converted, convert
+from ferrule.workspace.convert.convert import ConversionResult, convert
 from ferrule.workspace.convert.natives import NATIVES
-from ferrule.workspace.convert.sources import Loaded, load
+from ferrule.workspace.convert.sources import LoadedTools, load_tools
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.rules.cases import HERE
 
@@ -25,7 +25,7 @@ BASES = HERE / "bases"
 EVERY = [BASES / name for name in ("tools", "adl", "oxp", "agent_tool")]
 
 
-def written(made: Converted, folder: Path) -> Path:
+def written(made: ConversionResult, folder: Path) -> Path:
     for name, data in made.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def written(made: Converted, folder: Path) -> Path:
     return folder
 
 
-def to(target: str, loaded: Loaded, **options: Any) -> Converted:
+def to(target: str, loaded: LoadedTools, **options: Any) -> ConversionResult:
     return convert(loaded.tools, target, WriteOptions(**options))
 
 
@@ -54,14 +54,14 @@ def a_tool(tool_id: str, **fields: Any) -> Tool:
 @pytest.mark.parametrize("target", ["adl", "oxp", "agent-tool"])
 def test_results_pass_the_check(target: str, tmp_path: Path) -> None:
     """ADL-54: whole documents, no error and no warning that the sources did not have."""
-    folder = written(to(target, load(EVERY)), tmp_path / "out")
+    folder = written(to(target, load_tools(EVERY)), tmp_path / "out")
     found = [one for one in Workspace.open(folder).check().diagnostics if one.severity is not Severity.INFO]
     assert [one.message for one in found if one.rule != "OXP-10"] == []
 
 
 def test_aml_files_pass_the_check_but_for_a_transport_nobody_knows(tmp_path: Path) -> None:
     """AML-37 is told for exactly the tools whose file has that error."""
-    made = to("aml", load(EVERY))
+    made = to("aml", load_tools(EVERY))
     folder = written(made, tmp_path / "out")
     errors = [one for one in Workspace.open(folder).check().diagnostics if one.severity is Severity.ERROR]
     assert {one.rule for one in errors} == {"AML-37"}
@@ -71,8 +71,8 @@ def test_aml_files_pass_the_check_but_for_a_transport_nobody_knows(tmp_path: Pat
 @pytest.mark.parametrize("target", list(NATIVES))
 def test_every_tool_comes_back_from_files(target: str, tmp_path: Path) -> None:
     """AT-3, AT-257: through real files, with bodies and line numbers."""
-    loaded = load(EVERY, namespace="shop")
-    again = load([written(to(target, loaded), tmp_path / "out")], namespace="shop")
+    loaded = load_tools(EVERY, namespace="shop")
+    again = load_tools([written(to(target, loaded), tmp_path / "out")], namespace="shop")
     assert not [loss for loss in to(target, loaded).losses if loss.is_final]
     by_id = {(one.tool.tool_id, one.tool.version): one.tool for one in again.tools}
     assert len(by_id) == len(loaded.tools)
@@ -131,13 +131,13 @@ def test_a_tool_that_cannot_be_written_takes_no_other_with_it() -> None:
 
 def test_plain_files_have_no_key_of_ours() -> None:
     for target in NATIVES:
-        made = to(target, load(EVERY), is_plain=True)
+        made = to(target, load_tools(EVERY), is_plain=True)
         assert not any(EXTENSION.encode() in data for data in made.files.values())
         assert all(loss.is_final for loss in made.losses)
 
 
 def test_losses_say_where_the_thing_was_said() -> None:
-    loaded = load([BASES / "tools" / "send-mail.tool.md", BASES / "oxp" / "weather.json"])
+    loaded = load_tools([BASES / "tools" / "send-mail.tool.md", BASES / "oxp" / "weather.json"])
     places = {loss.field: loss.line for loss in to("adl", loaded).losses if loss.tool_id == "send-mail"}
     text = (BASES / "tools" / "send-mail.tool.md").read_text(encoding="utf-8").splitlines()
     for field, words in (("aml.transport", "transport:"), ("owner", "  owner:"), ("output_schema", "  output:")):
@@ -161,7 +161,7 @@ def test_references_are_written_out_and_recursion_is_left_open() -> None:
 
 def test_credentials_are_named_where_a_target_has_names(tmp_path: Path) -> None:
     """OXP-16, AT-124: names of secrets and of who gives tokens; never where they are kept, never a value."""
-    loaded = load([BASES / "tools" / "send-mail.tool.md"])
+    loaded = load_tools([BASES / "tools" / "send-mail.tool.md"])
     oxp = msgspec.json.decode(to("oxp", loaded, is_plain=True).files["tools.oxp.json"])
     assert oxp["tools"][0]["requirements"] == {"secrets": [{"id": "MAIL_TOKEN"}]}
     records = msgspec.json.decode(to("agent-tool", loaded, is_plain=True).files["tools.agent-tool.json"])

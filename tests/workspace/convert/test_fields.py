@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.model.value import Path
-from ferrule.workspace.convert.fields import path_of
+from ferrule.workspace.convert.fields import find_path
 
 
 @pytest.mark.parametrize(
@@ -21,20 +21,20 @@ from ferrule.workspace.convert.fields import path_of
     ],
 )
 def test_a_field_stands_where_its_dialect_says_it(dialect: str, field: str, path: Path) -> None:
-    assert path_of(dialect, field) == path
+    assert find_path(dialect, field) == path
 
 
 def test_a_key_of_the_source_itself_is_its_own_path() -> None:
-    assert path_of("aml", "aml.transport.timeout_ms") == ("transport", "timeout_ms")
-    assert path_of("adl", "adl.tool.inject") == ("inject",), "an agent file has its tools one by one"
+    assert find_path("aml", "aml.transport.timeout_ms") == ("transport", "timeout_ms")
+    assert find_path("adl", "adl.tool.inject") == ("inject",), "an agent file has its tools one by one"
 
 
 def test_a_field_that_a_dialect_has_no_words_for_stands_nowhere() -> None:
-    assert path_of("adl", "output_schema") is None
-    assert path_of("oxp", "aml.transport") is None
-    assert path_of("nobody", "title") is None
-    assert path_of("agent_tool", "title") == ("title",), "there a field has its own name"
+    assert find_path("adl", "output_schema") is None
+    assert find_path("oxp", "aml.transport") is None
+    assert find_path("nobody", "title") is None
+    assert find_path("agent_tool", "title") == ("title",), "there a field has its own name"
 
 
 def test_a_number_that_is_no_index_stays_a_word() -> None:
-    assert path_of("aml", "input_schema/properties/1234567") == ("interface", "input", "properties", "1234567")
+    assert find_path("aml", "input_schema/properties/1234567") == ("interface", "input", "properties", "1234567")

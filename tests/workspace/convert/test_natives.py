@@ -20,7 +20,7 @@ from ferrule.model.loss import Loss
 from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool
 from ferrule.workspace.convert import TARGETS
-from ferrule.workspace.convert.convert import json_text
+from ferrule.workspace.convert.convert import encode_json
 from ferrule.workspace.convert.natives import NATIVES
 from tests.definitions.dialects.tools import DIALECTS, definitions, tools
 
@@ -53,7 +53,7 @@ def converted(sources: Sequence[Tool], to: str, is_plain: bool = False) -> Leg:
     if not kept:
         return Leg([], [], [])
     namespace = sources[0].namespace if to == "aml" and sources[0].dialect == "aml" else ""
-    value = writing.value if to == "aml" else decode_raw(msgspec.Raw(json_text(writing.value)))
+    value = writing.value if to == "aml" else decode_raw(msgspec.Raw(encode_json(writing.value)))
     reading = format_.read(value, namespace, writing.names)
     assert not [finding for finding in reading.findings if finding.severity is Severity.ERROR]
     found = [entry.tool for entry in reading.tools]

@@ -48,7 +48,7 @@ from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.functions import bind_functions, load_modules
 from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
-from ferrule.workspace.parts import parts
+from ferrule.workspace.parts import load_parts
 from ferrule.workspace.workspace import Workspace, show_path
 
 
@@ -150,7 +150,7 @@ def _read_definitions(workspace: Workspace) -> _CheckedDefinitions:
         if diagnostic.severity is Severity.ERROR:
             errors[diagnostic.file].append(diagnostic)
     sources = (load(task.path, task.name) for task in workspace.select().everything)
-    pieces = list(gather(sources, parts().dialects, workspace.namespace))
+    pieces = list(gather(sources, load_parts().dialects, workspace.namespace))
     shown = {piece.file: show_path(os.path.join(workspace.root, piece.file)) for piece in pieces}
     sound = [piece for piece in pieces if piece.compiled is not None and shown[piece.file] not in errors]
     tools = [

@@ -20,7 +20,7 @@ from ferrule.model.change import Snapshot, ToolChange
 from ferrule.model.diagnostic import Diagnostic
 from ferrule.model.document import Source
 from ferrule.model.value import MISSING, format_path
-from ferrule.workspace.parts import parts
+from ferrule.workspace.parts import load_parts
 
 Effect = Literal["added", "removed", "breaking", "undecided", "compatible"]
 
@@ -54,7 +54,7 @@ def list_upstream_changes(before: Mapping[str, str], after: Mapping[str, str], n
 
 def _take_snapshot(files: Mapping[str, str], wanted: Iterable[str], namespace: str) -> Snapshot:
     sources = (Source(file, files[file].encode()) for file in sorted(wanted) if file in files)
-    return snapshot_pieces(gather(sources, parts().dialects, namespace))
+    return snapshot_pieces(gather(sources, load_parts().dialects, namespace))
 
 
 def _judge_effect(change: ToolChange) -> Effect:

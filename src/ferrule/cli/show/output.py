@@ -24,7 +24,7 @@ from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.reporters.builtin import REPORTERS
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Report
-from ferrule.workspace.parts import page_of, rule_pages
+from ferrule.workspace.parts import build_page_url, list_rule_pages
 
 _reporters: Registry[Reporter] = Registry("format", REPORTERS)
 _GUTTER = 8
@@ -71,8 +71,8 @@ def write_report(
     read = text_of or read_text
     surroundings = ReportContext(
         text_of=lambda file: read(names.get(file, file)),
-        pages=rule_pages,
-        page_address=page_of,
+        pages=list_rule_pages,
+        page_address=build_page_url,
         version=__version__,
         is_strict=is_strict,
         has_colour=output is None and has_colour(sys.stdout),

@@ -20,7 +20,7 @@ TARGETS: dict[str, str] = {
     "ollama": "Ollama",
     "bedrock": "Amazon Bedrock, Converse",
 }
-"""What can be written, and what people call it."""
+"""The targets of a conversion, with their titles."""
 
 NAMES_FILE = "ferrule-names.json"
-"""Beside a converted file: names that had to be changed, to the tools' own. Read with the file it lies beside."""
+"""A file beside a converted one: changed names, to the tools' own. It is read with that file."""

@@ -1,4 +1,4 @@
-"""Tools of any kind written in a dialect or format, with what it cannot say, and where that was said."""
+"""Converts tools of any kind to a dialect or format, and reports the losses with their places."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ferrule.model.loss import Loss
 from ferrule.model.value import JsonValue
 from ferrule.workspace.convert import TARGETS
 from ferrule.workspace.convert.natives import NATIVES
-from ferrule.workspace.convert.sources import Sourced
+from ferrule.workspace.convert.sources import LocatedTool
 
 
-class Converted(NamedTuple):
-    """Files, and what they do not say."""
+class ConversionResult(NamedTuple):
+    """The files of a conversion, and its losses."""
 
     files: dict[str, bytes]
     """By name, relative to where they are written: one for each tool of AML, else one for all."""
     losses: list[Loss]
     left_out: list[Finding]
-    """Tools that cannot be said in the target at all; paths are `(tool_id,)`."""
+    """Tools that the target cannot express at all; paths are `(tool_id,)`."""
     names: dict[str, str]
-    """Names that had to be changed: the written one to the tool's own."""
+    """Names that had to be changed: the written name to the tool's own."""
     findings: Sequence[Finding] = ()
-    """What the target wants to know and nobody said: made up, or still to be written; and names that it refuses. Paths begin
+    """Required values that no definition states (placeholders, or still missing), and names that the target refuses. Paths begin
     with the tool's id."""
 
 
-def convert(tools: Sequence[Sourced], to: str, options: WriteOptions) -> Converted:
-    """Returns the tools in a dialect or format. Raises SettingsError for one that nobody knows."""
+def convert(tools: Sequence[LocatedTool], to: str, options: WriteOptions) -> ConversionResult:
+    """Converts tools to a dialect or format. Raises SettingsError for an unknown one."""
     if to not in TARGETS and to not in FORMATS.names():
         raise SettingsError(f"there is no dialect or format {to!r}; known: {', '.join(TARGETS)}")
     own = [sourced.tool for sourced in tools]
@@ -45,15 +45,15 @@ def convert(tools: Sequence[Sourced], to: str, options: WriteOptions) -> Convert
         writing = Writing(made.value, made.losses, made.left_out, findings=made.demands)
     else:
         writing = FORMATS.get(to).write(own, options)
-    losses = _placed(writing.losses, tools)
-    return Converted(
-        _files(to, writing.value), losses, list(writing.left_out), dict(writing.names), list(writing.findings)
+    losses = _locate_losses(writing.losses, tools)
+    return ConversionResult(
+        _build_files(to, writing.value), losses, list(writing.left_out), dict(writing.names), list(writing.findings)
     )
 
 
-def _placed(losses: Iterable[Loss], tools: Sequence[Sourced]) -> list[Loss]:
-    """Returns the losses with the place at which each was said."""
-    places: dict[str, Sourced] = {}
+def _locate_losses(losses: Iterable[Loss], tools: Sequence[LocatedTool]) -> list[Loss]:
+    """Adds the place in the source to each loss."""
+    places: dict[str, LocatedTool] = {}
     for sourced in tools:
         places.setdefault(sourced.tool.tool_id, sourced)
     found: list[Loss] = []
@@ -66,16 +66,16 @@ def _placed(losses: Iterable[Loss], tools: Sequence[Sourced]) -> list[Loss]:
     return found
 
 
-def _files(to: str, value: JsonValue) -> dict[str, bytes]:
+def _build_files(to: str, value: JsonValue) -> dict[str, bytes]:
     if to == "aml" and isinstance(value, dict):
         return {name: str(text).encode("utf-8", "surrogatepass") for name, text in value.items()}
     if to == "adl" and isinstance(value, dict):
         return {"agent.yaml": format_yaml(value).encode("utf-8", "surrogatepass")}
-    return {f"tools.{to}.json" if to != "openapi" else "openapi.json": json_text(value)}
+    return {f"tools.{to}.json" if to != "openapi" else "openapi.json": encode_json(value)}
 
 
-def json_text(value: JsonValue) -> bytes:
-    """JSON for people: two spaces, numbers of any size, half characters as escapes."""
+def encode_json(value: JsonValue) -> bytes:
+    """Encodes JSON for people: two spaces, numbers of any size, lone surrogates as escapes."""
     try:
         return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
     except (OverflowError, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""Where a definition says what a field of its tool says: the path in the document for each field, by dialect."""
+"""Maps each field of a tool to its path in a definition, by dialect."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _AGENT_TOOL: Mapping[str, Path] = {
 _HOMES = {"aml": _AML, "adl": _ADL, "oxp": _OXP, "agent_tool": _AGENT_TOOL}
 
 _MOST_MEMBERS = 100_000
-"""A larger number is a name: no list of a definition is that long, and the list itself is not at hand."""
+"""A larger number is read as a name: no list of a definition is that long, and the list itself is not available here."""
 
 
-def path_of(dialect: str, field: str) -> Path | None:
-    """Returns where a definition of a dialect says a field of a loss; None where it does not. Relative to the definition."""
+def find_path(dialect: str, field: str) -> Path | None:
+    """Returns the path of a loss's field in a definition; None where the dialect has none. Relative to the definition."""
     whole, _, below = field.partition("/")
     prefix, _, own = whole.partition(".")
     if prefix == dialect and own:
@@ -72,10 +72,10 @@ def path_of(dialect: str, field: str) -> Path | None:
     home = homes.get(whole) or homes.get(prefix)
     if home is None:
         return (whole,) if dialect == "agent_tool" and prefix == whole else None
-    return (*home, *(_step(one) for one in below.split("/"))) if below else home
+    return (*home, *(_parse_step(one) for one in below.split("/"))) if below else home
 
 
-def _step(written: str) -> str | int:
+def _parse_step(written: str) -> str | int:
     step = unescape_step(written)
     position = list_position(step)
     return step if position is None or position >= _MOST_MEMBERS else position

@@ -1,7 +1,7 @@
-"""The four definition dialects as formats: documents with several tools in them, read and written whole.
+"""Handles the four definition dialects as formats: documents with several tools, read and written as a unit.
 
-A document that takes only some characters in ids gets distinct ones: no two alike, and a tool whose own id it is keeps it.
-`convert` uses it beside the formats of `definitions/formats`. It does not know files.
+A document that allows only some characters in ids gets distinct ones, and a tool with that id of its own keeps it. `convert`
+uses this module beside the formats of `definitions/formats`. It does not know files.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ferrule.model.document import Document, Source
 from ferrule.model.loss import Loss
 from ferrule.model.tool import Record, Tool
 from ferrule.model.value import JsonValue, Path
-from ferrule.workspace.convert.origin import at_origin
+from ferrule.workspace.convert.origin import restore_original
 from ferrule.workspace.parts import dialects
 
 
-def distinct(
+def assign_distinct_ids(
     tools: Sequence[Tool],
     wanted: Callable[[Tool], str],
     version: Callable[[Tool], str],
@@ -66,7 +66,7 @@ _AML_IDS = NameRule("a-z0-9_-", 64)
 _IDENTIFIERS = NameRule("a-zA-Z0-9_", 128)
 
 
-class Made(NamedTuple):
+class NativeWriting(NamedTuple):
     """Tools in a dialect."""
 
     value: JsonValue
@@ -80,7 +80,7 @@ class NativeFormat:
     """A definition dialect as a format."""
 
     def __init__(
-        self, name: str, title: str, dialect: str, make: Callable[[Sequence[Tool], WriteOptions], Made]
+        self, name: str, title: str, dialect: str, make: Callable[[Sequence[Tool], WriteOptions], NativeWriting]
     ) -> None:
         self.name = name
         self.title = title
@@ -95,14 +95,14 @@ class NativeFormat:
 
     def detect(self, value: JsonValue) -> bool:
         """Returns True when a document is of this dialect."""
-        return any(self.dialect.detect(document) for document in _documents(value))
+        return any(self.dialect.detect(document) for document in _list_documents(value))
 
     def read(self, value: JsonValue, namespace: str, names: Mapping[str, str]) -> Reading:
         """Returns the tools of a document, each in the form it had before it was converted."""
         found: list[tuple[Tool, Path]] = []
         records: list[Record] = []
         findings: list[Finding] = []
-        for document in _documents(value):
+        for document in _list_documents(value):
             definitions, outer = self.dialect.definitions(document) if document.is_parsed else ([], [])
             findings += outer
             for definition in definitions:
@@ -117,7 +117,7 @@ class NativeFormat:
         tools = link_records([tool for tool, _ in found], records)
         places = (path for _, path in found)
         return Reading(
-            tuple(DocumentTool(at_origin(tool), path) for tool, path in zip(tools, places, strict=True)),
+            tuple(DocumentTool(restore_original(tool), path) for tool, path in zip(tools, places, strict=True)),
             tuple(findings),
         )
 
@@ -127,7 +127,7 @@ class NativeFormat:
         return Writing(made.value, made.losses, made.left_out)
 
 
-def _documents(value: JsonValue) -> Iterator[Document]:
+def _list_documents(value: JsonValue) -> Iterator[Document]:
     """Yields a document, or files with their texts, as AML is written."""
     if (
         isinstance(value, dict)
@@ -140,7 +140,7 @@ def _documents(value: JsonValue) -> Iterator[Document]:
         yield Document(Source("tools.json", b""), "json", "", 1, value)
 
 
-class _Gathering:
+class _Writer:
     """Writes one tool after the other; one that cannot be written takes no other with it."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
@@ -158,7 +158,7 @@ class _Gathering:
                 seen.add(identity)
                 self.tools.append(tool)
 
-    def each(self, write: Callable[[Tool], WrittenTool]) -> Iterator[tuple[Tool, dict[str, Any]]]:
+    def write_each(self, write: Callable[[Tool], WrittenTool]) -> Iterator[tuple[Tool, dict[str, Any]]]:
         """Yields the tools that could be written, with what was."""
         for tool in self.tools:
             try:
@@ -171,27 +171,27 @@ class _Gathering:
             self.demands += written.demands
             yield tool, written.value
 
-    def made(self, value: JsonValue) -> Made:
+    def finish(self, value: JsonValue) -> NativeWriting:
         """Everything together."""
-        return Made(value, tuple(self.losses), tuple(self.left_out), tuple(self.demands))
+        return NativeWriting(value, tuple(self.losses), tuple(self.left_out), tuple(self.demands))
 
 
-def _aml(tools: Sequence[Tool], options: WriteOptions) -> Made:
-    gathering = _Gathering(tools)
-    ids = distinct(gathering.tools, aml_emit.choose_id, aml_emit.choose_version, _AML_IDS.list_marked)
+def _write_aml(tools: Sequence[Tool], options: WriteOptions) -> NativeWriting:
+    gathering = _Writer(tools)
+    ids = assign_distinct_ids(gathering.tools, aml_emit.choose_id, aml_emit.choose_version, _AML_IDS.list_marked)
 
     def write(tool: Tool) -> WrittenTool:
         return aml_emit.emit_tool(tool, ids[id(tool)], tuple(list_native_fields(tool)), options.is_plain)
 
     files: dict[str, str] = {}
-    for _, value in gathering.each(write):
+    for _, value in gathering.write_each(write):
         name = f"{value['tool_id']}.tool.md"
         files[name if name not in files else f"{value['version']}/{name}"] = aml_emit.format_file(value)
-    return gathering.made(dict(files))
+    return gathering.finish(dict(files))
 
 
-def _adl(tools: Sequence[Tool], options: WriteOptions) -> Made:
-    gathering = _Gathering(tools)
+def _write_adl(tools: Sequence[Tool], options: WriteOptions) -> NativeWriting:
+    gathering = _Writer(tools)
     agent, version = adl_emit.choose_agent(gathering.tools, options.title)
     seen: dict[tuple[str, str], Any] = {}
     fresh = {id(tool) for tool in gathering.tools if _contradicts(tool, seen)}
@@ -199,7 +199,7 @@ def _adl(tools: Sequence[Tool], options: WriteOptions) -> Made:
     def wanted(tool: Tool) -> str:
         return adl_emit.choose_id(tool) + ("_" if id(tool) in fresh and tool.name in BUILTIN_TOOLS else "")
 
-    ids = distinct(
+    ids = assign_distinct_ids(
         gathering.tools, wanted, lambda tool: "", _IDENTIFIERS.list_marked
     )  # a manifest has one version of each
 
@@ -207,10 +207,10 @@ def _adl(tools: Sequence[Tool], options: WriteOptions) -> Made:
         own, is_fresh = tuple(list_native_fields(tool)), id(tool) in fresh
         return adl_emit.emit_tool(tool, agent, version, ids[id(tool)], own, options.is_plain, is_fresh=is_fresh)
 
-    parts = [value for _, value in gathering.each(write)]
+    parts = [value for _, value in gathering.write_each(write)]
     value, demands = adl_emit.join_manifest(parts, agent, version)
     gathering.demands += demands
-    return gathering.made(value)
+    return gathering.finish(value)
 
 
 def _contradicts(tool: Tool, seen: dict[tuple[str, str], Any]) -> bool:
@@ -228,9 +228,9 @@ def _contradicts(tool: Tool, seen: dict[tuple[str, str], Any]) -> bool:
     return False
 
 
-def _oxp(tools: Sequence[Tool], options: WriteOptions) -> Made:
-    gathering = _Gathering(tools)
-    parts = distinct(gathering.tools, oxp_emit.choose_tool_part, oxp_emit.choose_version, _marked_part)
+def _write_oxp(tools: Sequence[Tool], options: WriteOptions) -> NativeWriting:
+    gathering = _Writer(tools)
+    parts = assign_distinct_ids(gathering.tools, oxp_emit.choose_tool_part, oxp_emit.choose_version, _list_marked_parts)
     owners: dict[str, set[str]] = {}
     for part in parts.values():
         owners.setdefault(part.partition(".")[2], set()).add(part)
@@ -240,27 +240,27 @@ def _oxp(tools: Sequence[Tool], options: WriteOptions) -> Made:
         is_long = len(owners[part.partition(".")[2]]) > 1
         return oxp_emit.emit_tool(tool, part, tuple(list_native_fields(tool)), options.is_plain, is_long=is_long)
 
-    return gathering.made({"tools": [value for _, value in gathering.each(write)]})
+    return gathering.finish({"tools": [value for _, value in gathering.write_each(write)]})
 
 
-def _marked_part(part: str, seed: str) -> Iterator[str]:
+def _list_marked_parts(part: str, seed: str) -> Iterator[str]:
     toolkit, _, short = part.partition(".")
     return (f"{toolkit}.{one}" for one in _IDENTIFIERS.list_marked(short, seed))
 
 
-def _agent_tool(tools: Sequence[Tool], options: WriteOptions) -> Made:
-    gathering = _Gathering(tools)
+def _write_agent_tool(tools: Sequence[Tool], options: WriteOptions) -> NativeWriting:
+    gathering = _Writer(tools)
 
     def write(tool: Tool) -> WrittenTool:
         return agent_tool_emit.emit_tool(tool, tuple(list_native_fields(tool)), options.is_plain)
 
     records: list[dict[str, Any]] = []
     known: dict[tuple[str, str], dict[str, Any]] = {}
-    for tool, value in gathering.each(write):
+    for tool, value in gathering.write_each(write):
         declaration, *others = agent_tool_emit.split_records(tool, value)
         records.append(declaration)
         records += [record for record in others if _is_new(record, declaration, known)]
-    return gathering.made(list(records))
+    return gathering.finish(list(records))
 
 
 def _is_new(record: dict[str, Any], declaration: dict[str, Any], known: dict[tuple[str, str], dict[str, Any]]) -> bool:
@@ -275,9 +275,9 @@ def _is_new(record: dict[str, Any], declaration: dict[str, Any], known: dict[tup
 
 
 NATIVES: dict[str, NativeFormat] = {
-    "aml": NativeFormat("aml", "AML", "aml", _aml),
-    "adl": NativeFormat("adl", "ADL", "adl", _adl),
-    "oxp": NativeFormat("oxp", "OXP", "oxp", _oxp),
-    "agent-tool": NativeFormat("agent-tool", "Agent Tool", "agent_tool", _agent_tool),
+    "aml": NativeFormat("aml", "AML", "aml", _write_aml),
+    "adl": NativeFormat("adl", "ADL", "adl", _write_adl),
+    "oxp": NativeFormat("oxp", "OXP", "oxp", _write_oxp),
+    "agent-tool": NativeFormat("agent-tool", "Agent Tool", "agent_tool", _write_agent_tool),
 }
 """By the name that a conversion knows them by."""

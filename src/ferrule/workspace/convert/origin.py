@@ -1,8 +1,8 @@
-"""Which form of a converted tool counts: the one it had before, or the one somebody worked on since.
+"""Chooses the form of a converted tool: the original one, or the converted one if somebody edited it.
 
-A definition that a conversion wrote holds the earlier form under our key. It goes on being that earlier form, with what was
-changed in words that both know, until somebody writes something in words that only the new dialect has (a transport, a
-profile): then the new form is the tool's own, and the earlier one stays where it is.
+A definition that a conversion wrote holds the original form in its extension. The tool keeps that form, with edits in words that
+both forms know, until an edit uses words that only the new dialect has (a transport, a profile): then the new form is the
+tool's own, and the original one stays in the extension.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ferrule.definitions.dialects.agent_tool import IDS
 from ferrule.model.tool import Tool, raw
 
 
-def at_origin(tool: Tool) -> Tool:
-    """Returns a tool with what its definition says under our key, in the form that counts."""
+def restore_original(tool: Tool) -> Tool:
+    """Returns a tool with its extension restored, in the form that counts."""
     extension = read_extension(tool)
     if not extension:
         return tool
@@ -34,27 +34,27 @@ def at_origin(tool: Tool) -> Tool:
 
 
 def _is_untouched(tool: Tool, before: Tool) -> bool:
-    """Returns True when converting the earlier form again says all that the definition says in its dialect's own words."""
+    """Returns True when converting the original form again gives the definition's own words."""
     try:
         again = _AGAIN[tool.dialect](before)
         return list_native_fields(tool) == list_native_fields(msgspec.structs.replace(tool, payload=raw(again)))
-    except (ValueError, TypeError, KeyError, RecursionError):  # an earlier form that nobody can write
+    except (ValueError, TypeError, KeyError, RecursionError):  # an original form that cannot be written
         return False
 
 
-def _aml(before: Tool) -> dict[str, Any]:
+def _convert_to_aml(before: Tool) -> dict[str, Any]:
     return aml_emit.emit_tool(before).value
 
 
-def _oxp(before: Tool) -> dict[str, Any]:
+def _convert_to_oxp(before: Tool) -> dict[str, Any]:
     return oxp_emit.emit_tool(before).value
 
 
-def _adl(before: Tool) -> dict[str, Any]:
+def _convert_to_adl(before: Tool) -> dict[str, Any]:
     return {}
 
 
-def _agent_tool(before: Tool) -> dict[str, Any]:
+def _convert_to_agent_tool(before: Tool) -> dict[str, Any]:
     declaration, *records = agent_tool_emit.split_records(before, agent_tool_emit.emit_tool(before).value)
     for record in records:
         key = next(key for kind, key in EMBEDDED_AS.items() if IDS[kind] in record)
@@ -63,9 +63,9 @@ def _agent_tool(before: Tool) -> dict[str, Any]:
 
 
 _AGAIN: dict[str, Callable[[Tool], dict[str, Any]]] = {
-    "aml": _aml,
-    "adl": _adl,
-    "oxp": _oxp,
-    "agent_tool": _agent_tool,
+    "aml": _convert_to_aml,
+    "adl": _convert_to_adl,
+    "oxp": _convert_to_oxp,
+    "agent_tool": _convert_to_agent_tool,
 }
-"""The payload that a conversion into a dialect gives."""
+"""The conversions to a payload, by dialect."""

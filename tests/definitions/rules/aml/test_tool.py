@@ -25,7 +25,7 @@ from ferrule.runtime.executors.human.executor import TaskSettings
 from ferrule.runtime.executors.lambda_.function import LambdaSettings
 from ferrule.runtime.executors.queue.channel import QueueSettings
 from ferrule.runtime.executors.rest.settings import RestTransport
-from ferrule.workspace.parts import parts, rule_pages
+from ferrule.workspace.parts import list_rule_pages, load_parts
 from tests.definitions.rules.cases import HERE
 
 SETTINGS = RuleSettings(today="2026-05-01")
@@ -85,13 +85,13 @@ def test_no_rule_fails_on_odd_values(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         value = changed(value, data.draw(st.sampled_from(paths_of(value)[1:])), data.draw(ODD))
     text = f"---\n{yaml.safe_dump(value, sort_keys=False)}---\n"
-    report = check_file(Source("some.tool.md", text.encode()), parts(), SETTINGS)
+    report = check_file(Source("some.tool.md", text.encode()), load_parts(), SETTINGS)
     assert report.dialect == "aml"
     assert CRASHED not in {diagnostic.rule for diagnostic in report.diagnostics}
 
 
 def test_every_code_of_the_tables_and_classes_has_a_page() -> None:
-    pages = {page.code for page in rule_pages()}
+    pages = {page.code for page in list_rule_pages()}
     reported = {row.rule for row in FIELDS + TRANSPORT_FIELDS} | {rule.code for rule in TOOL_RULES}
     assert reported | {"AML-1", "AML-2", "AML-6"} <= pages
 

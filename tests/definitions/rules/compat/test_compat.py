@@ -13,7 +13,7 @@ from ferrule.cli import main
 from ferrule.definitions.compiler.seal import make_key
 from ferrule.definitions.rules.compat.pages import COMPAT_RULES, PAGES
 from ferrule.model.diagnostic import Severity
-from ferrule.workspace.releases import Difference, build, diff, publish
+from ferrule.workspace.releases import CatalogDifference, build, diff, publish
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.compiler.definitions import INPUT, OUTPUT, agent, oxp, role, shop, tool, write
 
@@ -24,7 +24,7 @@ WIDE: dict[str, Any] = {**INPUT, "required": []}
 POOR: dict[str, Any] = {**OUTPUT, "required": []}
 
 
-def compared(tmp_path: Path, old: dict[str, str], new: dict[str, str]) -> Difference:
+def compared(tmp_path: Path, old: dict[str, str], new: dict[str, str]) -> CatalogDifference:
     """Two folders, the second as it would be published."""
     write(tmp_path / "published", old)
     write(tmp_path / "candidate", new)
@@ -32,7 +32,7 @@ def compared(tmp_path: Path, old: dict[str, str], new: dict[str, str]) -> Differ
     return diff(workspace, str(tmp_path / "published"), str(tmp_path / "candidate"), now=NOW)
 
 
-def found(difference: Difference) -> list[Found]:
+def found(difference: CatalogDifference) -> list[Found]:
     """Rule, severity, file (with its side) and line of every diagnostic."""
     rows = []
     for diagnostic in difference.report.diagnostics:

@@ -12,8 +12,8 @@ from ferrule.app.app import App
 from ferrule.app.views.browsing import CatalogBrowser
 from ferrule.definitions.compiler.release import FOLDER
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
-from ferrule.workspace.check_cache import Checks
-from ferrule.workspace.tool_history import ToolHistory, history_of
+from ferrule.workspace.check_cache import WorkspaceChecks
+from ferrule.workspace.tool_history import ToolHistory, read_history
 
 _HISTORIES_KEPT = 256
 
@@ -24,7 +24,7 @@ class CatalogCache:
     def __init__(self, app: App) -> None:
         services = app.services
         self._root = app.root
-        self.checks = Checks(app.root, self._redact, services.now, services.tick)
+        self.checks = WorkspaceChecks(app.root, self._redact, services.now, services.tick)
         self._redactor = services.redactor or ONLY_GIVEN
         self._shelf: CatalogBrowser | None = None
         self._making: tuple[str, asyncio.Task[CatalogBrowser]] | None = None
@@ -54,7 +54,7 @@ class CatalogCache:
         key = (tool_id, app.catalog.digest, stamp)
         known = self._histories.get(key)
         if known is None:
-            known = await asyncio.to_thread(history_of, self._root, app.catalog, tool_id)
+            known = await asyncio.to_thread(read_history, self._root, app.catalog, tool_id)
             while len(self._histories) >= _HISTORIES_KEPT:
                 del self._histories[next(iter(self._histories))]
             self._histories[key] = known

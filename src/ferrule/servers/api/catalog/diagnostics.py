@@ -17,7 +17,7 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.catalog.catalog_cache import find_catalog_cache
 from ferrule.servers.api.replies import AnyReply, JsonReply, Problem, link_header, next_link
 from ferrule.servers.api.shapes import Limit, describe
-from ferrule.workspace.check_cache import Checked, DefinitionPlace, rule_names
+from ferrule.workspace.check_cache import CheckOutcome, DefinitionPlace, list_rule_names
 
 Word = Annotated[str, msgspec.Meta(max_length=500)]
 
@@ -84,7 +84,7 @@ async def list_diagnostics(ask: Ask) -> AnyReply:
     """Lists the findings in the definitions as their files are now."""
     wanted, skip = ask.query(DiagnosticsQuery), ask.query(DiagnosticsQuery).cursor or 0
     try:
-        checked = await find_catalog_cache(ask.edge.app).checks.fresh()
+        checked = await find_catalog_cache(ask.edge.app).checks.check_now()
     except FerruleError as error:
         problem = str(error).replace(str(ask.edge.app.root), "").strip()
         raise Problem(409, "not_checked", f"the definitions cannot be checked: {problem}") from None
@@ -95,13 +95,13 @@ async def list_diagnostics(ask: Ask) -> AnyReply:
     return JsonReply(page, headers=(link_header(page.next),))
 
 
-def _select_page(checked: Checked, wanted: DiagnosticsQuery, skip: int) -> DiagnosticPage:
+def _select_page(checked: CheckOutcome, wanted: DiagnosticsQuery, skip: int) -> DiagnosticPage:
     found = checked.diagnostics if wanted.tool_id is None else checked.by_tool.get(wanted.tool_id, ())
     kept = [
         each for each in found if wanted.file in (None, each.file) and wanted.severity in (None, each.severity.value)
     ]
-    names = rule_names()
-    places = checked.definitions_of(wanted.tool_id) if wanted.tool_id is not None else []
+    names = list_rule_names()
+    places = checked.list_definitions(wanted.tool_id) if wanted.tool_id is not None else []
     return DiagnosticPage(
         items=[_encode_finding(checked, each, names.get(each.rule, "")) for each in kept[skip : skip + wanted.limit]],
         matched=len(kept),
@@ -110,7 +110,7 @@ def _select_page(checked: Checked, wanted: DiagnosticsQuery, skip: int) -> Diagn
     )
 
 
-def _encode_finding(checked: Checked, found: Diagnostic, name: str) -> DiagnosticState:
+def _encode_finding(checked: CheckOutcome, found: Diagnostic, name: str) -> DiagnosticState:
     return DiagnosticState(
         rule=found.rule,
         name=name,
@@ -124,13 +124,13 @@ def _encode_finding(checked: Checked, found: Diagnostic, name: str) -> Diagnosti
         message=found.message,
         hint=found.hint,
         url=found.url,
-        tools=list(checked.tools_of(found.file)),
+        tools=list(checked.list_tools(found.file)),
         source=[
             SourceLineState(number=line.number, text=line.text, start=line.start, end=line.end)
-            for line in checked.excerpt(found)
+            for line in checked.build_excerpt(found)
         ],
     )
 
 
-def _summarize(checked: Checked) -> DiagnosticSummary:
+def _summarize(checked: CheckOutcome) -> DiagnosticSummary:
     return DiagnosticSummary(**msgspec.structs.asdict(checked.summary), checked_at=iso(checked.checked_at))

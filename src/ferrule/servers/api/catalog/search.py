@@ -20,7 +20,7 @@ from ferrule.servers.api.catalog.reach import load_default_surface
 from ferrule.servers.api.catalog.surfaces import Asks, predict_surface_ask
 from ferrule.servers.api.replies import AnyReply, JsonReply, link_header, next_link
 from ferrule.servers.api.shapes import Limit, describe
-from ferrule.workspace.check_cache import Checked
+from ferrule.workspace.check_cache import CheckOutcome
 
 _PATIENCE_SECONDS = 0.15
 Word = Annotated[str, msgspec.Meta(max_length=300)]
@@ -98,7 +98,7 @@ async def search_catalog(ask: Ask) -> AnyReply:
     wanted, app = ask.query(CatalogSearchQuery), ask.edge.app
     cache = find_catalog_cache(app)
     shelf, off = await cache.load_index(app), await list_switched_off(ask)
-    checked = await cache.checks.known(_PATIENCE_SECONDS)
+    checked = await cache.checks.recall(_PATIENCE_SECONDS)
     skip = wanted.cursor or 0
     found = shelf.find(
         wanted.q,
@@ -138,7 +138,7 @@ def _filters(wanted: CatalogSearchQuery) -> dict[Facet, str]:
     return {facet: value for facet in FACETS if (value := getattr(wanted, facet)) is not None}
 
 
-def _encode_tool(shown: ToolSummary, off: set[str], checked: Checked | None, asks: Asks | None) -> FoundTool:
+def _encode_tool(shown: ToolSummary, off: set[str], checked: CheckOutcome | None, asks: Asks | None) -> FoundTool:
     tool = shown.listed.tool
     return FoundTool(
         **describe_tool(shown.listed),
@@ -161,7 +161,7 @@ def _is_inferred(shown: ToolSummary) -> bool:
     return name in shown.listed.tool.inferred_facts
 
 
-def _count_findings(tool_id: str, checked: Checked | None) -> dict[str, Any]:
+def _count_findings(tool_id: str, checked: CheckOutcome | None) -> dict[str, Any]:
     if checked is None:
         return {"errors": None, "warnings": None}
     found = [each.severity for each in checked.by_tool.get(tool_id, ())]

@@ -32,7 +32,7 @@ from ferrule.servers.api.shapes import Limit, Record, describe
 from ferrule.servers.edge import Edge
 from ferrule.settings import load_settings
 from ferrule.workspace.check_cache import is_inside
-from ferrule.workspace.excerpts import masked_lines
+from ferrule.workspace.excerpts import mask_lines
 
 _AROUND = 2
 """Lines shown before and after one with an error."""
@@ -239,7 +239,7 @@ def _excerpt(edge: Edge, path: Path | None, line: int) -> list[Record]:
         return []
     lines = text.splitlines()
     first, last = max(1, line - _AROUND), min(len(lines), line + _AROUND)
-    shown = masked_lines("\n".join(lines[first - 1 : last]), (), lambda text: _redact(edge, text)).lines
+    shown = mask_lines("\n".join(lines[first - 1 : last]), (), lambda text: _redact(edge, text)).lines
     return [
         {"number": number, "text": each[:_LONGEST_LINE], "is_meant": number == line}
         for number, each in enumerate(shown, start=first)
