@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
+from ferrule.model.value import JsonObject
+
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -56,7 +58,7 @@ class HttpRequest:
         self._dropped: asyncio.Event | None = None
         self.watcher: Callable[[HttpRequest], None] | None = None
         """Told when somebody waits for the client to go: then the request stays open, and its credential may end before it."""
-        self.seen: dict[str, Any] | None = None
+        self.seen: JsonObject | None = None
         """What follows from its head alone, by who worked it out; kept for other requests with the very same head. None where
         a head is not remembered."""
 

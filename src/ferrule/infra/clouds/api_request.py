@@ -5,8 +5,6 @@ Identities of the clouds, secret stores and executors stand above; `infra/networ
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed, Output
@@ -16,6 +14,7 @@ from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unr
 from ferrule.infra.network.retry_after import retry_after
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.model.failure import ErrorClass
+from ferrule.model.value import JsonObject
 
 Meaning = tuple[ErrorClass, str | None]
 """An error class, and our code where it has one."""
@@ -106,7 +105,7 @@ def bearer_headers(token: str) -> list[tuple[str, str]]:
     return [("Authorization", f"Bearer {token}"), ("Accept", "application/json")]
 
 
-def read_json_object(body: bytes) -> dict[str, Any]:
+def read_json_object(body: bytes) -> JsonObject:
     """Returns the JSON object of an answer; empty when it holds none."""
     try:
         found = msgspec.json.decode(body)

@@ -114,7 +114,7 @@ class Aws:
         own = self._env.get("AWS_ACCESS_KEY_ID", ""), self._env.get("AWS_SECRET_ACCESS_KEY", "")
         return await self._kept.get((own, self._env.get("AWS_PROFILE", "")), self._find_keys)
 
-    def read_keys(self, members: Mapping[str, Any]) -> AwsKeys:
+    def read_keys(self, members: Mapping[str, object]) -> AwsKeys:
         """Returns the keys in a `service-account` secret (AML-68)."""
         keys = AwsKeys(
             str(members["access_key_id"]),
@@ -242,7 +242,7 @@ class Aws:
 _VARIABLES = {"secretsmanager": "SECRETS_MANAGER"}
 
 
-def _expires(found: Any) -> bool:
+def _expires(found: object) -> bool:
     return found is not None and hasattr(found, "refresh_needed")
 
 

@@ -75,7 +75,7 @@ class Azure(TokenCloud):
         found = self._chain.get_token(scope)
         return str(found.token), float(found.expires_on)
 
-    def _reference(self, said: Mapping[str, Any]) -> str:
+    def _reference(self, said: Mapping[str, object]) -> str:
         codes = said.get("error_codes")
         first = codes[0] if isinstance(codes, list) and codes else None
         return f"azure:AADSTS{first}" if isinstance(first, int) else ""

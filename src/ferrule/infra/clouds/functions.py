@@ -11,6 +11,7 @@ from ferrule.infra.clouds.api_request import bearer_headers, reach, read_json_ob
 from ferrule.infra.clouds.azure import Azure
 from ferrule.infra.clouds.gcp import Gcp
 from ferrule.infra.network.client import Client, Fetched
+from ferrule.model.value import JsonObject
 
 _GOOGLE = "https://cloudfunctions.googleapis.com"
 _GOOGLE_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDFUNCTIONS"
@@ -33,7 +34,7 @@ class AzureFunction(NamedTuple):
 
 
 async def find_google_function(
-    gcp: Gcp, client: Client, env: Mapping[str, str], name: str, account: Mapping[str, Any] | None = None
+    gcp: Gcp, client: Client, env: Mapping[str, str], name: str, account: Mapping[str, object] | None = None
 ) -> str:
     """Returns the address of `projects/P/locations/L/functions/F`, which is also the audience of its identity tokens.
     Without `locations/L` it searches all locations."""
@@ -60,7 +61,7 @@ async def find_google_function(
     return found
 
 
-def _pick_function(what: str, listed: Any, name: str) -> dict[str, Any]:
+def _pick_function(what: str, listed: object, name: str) -> JsonObject:
     functions = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     found = [one for one in functions if str(one.get("name")).rpartition("/")[2] == name]
     if len(found) != 1:
@@ -104,7 +105,7 @@ async def find_azure_function(
     return AzureFunction(url, key)
 
 
-def _read_answer(what: str, fetched: Fetched) -> dict[str, Any]:
+def _read_answer(what: str, fetched: Fetched) -> JsonObject:
     if fetched.status == 200:
         return read_json_object(fetched.body)
     raise status_failure(f"{what} cannot be found out about: the cloud answered {fetched.status}", fetched)

@@ -88,7 +88,7 @@ class Gcp(TokenCloud):
         is_account = isinstance(account, dict) and account.get("type") == "service_account"
         return account if is_account and account.get("client_email") else None
 
-    async def _own(self, ask: Callable[..., tuple[str, float | None]], *given: Any) -> Fresh[str]:
+    async def _own(self, ask: Callable[..., tuple[str, float | None]], *given: object) -> Fresh[str]:
         load_driver("google.auth.transport.requests")
         return await self._find(_ADVICE, ask, *given)
 

@@ -66,7 +66,7 @@ class TokenCloud:
         seconds = said.get("expires_in", HOUR)
         return self._fresh(token, seconds if isinstance(seconds, int | float) else HOUR)
 
-    async def _find(self, advice: str, ask: Callable[..., tuple[str, float | None]], *given: Any) -> Fresh[str]:
+    async def _find(self, advice: str, ask: Callable[..., tuple[str, float | None]], *given: object) -> Fresh[str]:
         """Returns a token of this process's own identity. `ask` runs in a thread, and returns it with its expiry, if
         known."""
         try:
@@ -85,7 +85,7 @@ class TokenCloud:
         self._learn(f"{self.name} token", token)
         return Fresh(token, seconds - _MARGIN_SECONDS)
 
-    def _reference(self, said: Mapping[str, Any]) -> str:
+    def _reference(self, said: Mapping[str, object]) -> str:
         """Returns the cloud's own number for a refusal; empty when it has none."""
         return ""
 

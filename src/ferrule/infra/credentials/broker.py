@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -124,7 +123,7 @@ class TokenBroker:
         token = await clouds.azure.token(None, f"{audience.rstrip('/')}/.default")
         return await self._post(name, name, [_JSON, ("Authorization", f"Bearer {token}")], body, is_confined)
 
-    def _choose_audience(self, url: str, stated: Any) -> str:
+    def _choose_audience(self, url: str, stated: object) -> str:
         """Returns the audience of a token that is sent to an address of a definition: that very address. Whoever runs
         that address could use a token for another audience in our name, so the operator has to name the host."""
         target = self._check_address(url)
@@ -203,7 +202,7 @@ def _identity(credentials: Credentials) -> Hashable:
     return (credentials.provider, credentials.function_id, credentials.scopes, credentials.ref, extras)
 
 
-def _cache_seconds(stated: Any) -> float:
+def _cache_seconds(stated: object) -> float:
     """Returns how long to cache a token; 0 when its lifetime is unknown."""
     if isinstance(stated, str) and stated.isascii() and stated.isdecimal() and len(stated) < 12:
         stated = int(stated)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from ferrule.model.credentials import SecretRef
 from ferrule.model.surface import DEFAULT_TENANT
+from ferrule.model.value import JsonObject
 
 ClientAuth = Literal["auto", "client_secret_basic", "client_secret_post", "none"]
 AuthorizationStatus = Literal["pending", "completed", "failed"]
@@ -48,7 +49,7 @@ class Challenge(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float
     """Seconds since 1970."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the challenge for the caller, as OXP has it (OXP-41)."""
         return {"id": self.id, "url": self.url}
 

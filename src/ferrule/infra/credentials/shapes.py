@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 _SERVERS = ("host", "port", "database", "username", "password")
 
@@ -41,7 +40,7 @@ def required_members(transport_type: str, which: str, scheme: str = "service-acc
     return ()
 
 
-def why_misshapen(members: Mapping[str, Any], required: tuple[str, ...]) -> str | None:
+def why_misshapen(members: Mapping[str, object], required: tuple[str, ...]) -> str | None:
     """Returns what is wrong with the required members, in one line and without a value; None when nothing is."""
     absent = [name for name in required if members.get(name) in (None, "")]
     if absent:
@@ -58,7 +57,7 @@ def why_misshapen(members: Mapping[str, Any], required: tuple[str, ...]) -> str 
     return None
 
 
-def _is_port(value: Any) -> bool:
+def _is_port(value: object) -> bool:
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 5:
         value = int(value)
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65_536

@@ -21,6 +21,7 @@ from ferrule.infra.clouds.expiring_cache import ExpiringCache, Fresh
 from ferrule.infra.credentials.broker import Secret
 from ferrule.infra.credentials.shapes import why_misshapen
 from ferrule.model.credentials import Credentials, SecretRef
+from ferrule.model.value import JsonObject
 
 _HEADER = re.compile(r"[\x20-\xff]+")
 _NOT_MEMBERS = frozenset({"scheme"})
@@ -143,9 +144,7 @@ class CachedVault:
             self._learn(credentials.label, secret)
         return basic
 
-    async def members(
-        self, credentials: Credentials, context: Context, required: Collection[str] = ()
-    ) -> dict[str, Any]:
+    async def members(self, credentials: Credentials, context: Context, required: Collection[str] = ()) -> JsonObject:
         """Returns the object of a `service-account` secret, or the connection members of an `iam-role` (AML-68,
         AML-69)."""
         if credentials.ref is None:
@@ -236,7 +235,7 @@ class CachedVault:
             code="credential_shape",
         )
 
-    def _pick_object(self, whole: str, ref: SecretRef) -> dict[str, Any]:
+    def _pick_object(self, whole: str, ref: SecretRef) -> JsonObject:
         found = self._parse_map(whole, ref)
         if not ref.key:
             return found
@@ -250,7 +249,7 @@ class CachedVault:
             code="credential_shape",
         )
 
-    def _parse_map(self, whole: str, ref: SecretRef) -> dict[str, Any]:
+    def _parse_map(self, whole: str, ref: SecretRef) -> JsonObject:
         found = _parse_json(whole)
         if isinstance(found, dict):
             return found
@@ -273,7 +272,7 @@ def _parse_json(text: str) -> Any:
         return None
 
 
-def _secret_texts(value: Any) -> list[str]:
+def _secret_texts(value: object) -> list[str]:
     if isinstance(value, dict):
         return [text for name, member in value.items() if name not in _PLAIN for text in _secret_texts(member)]
     if isinstance(value, list):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -87,7 +87,7 @@ def compare_tools(
     return tuple(found)
 
 
-def list_changes(before: Any, after: Any) -> tuple[MemberChange, ...]:
+def list_changes(before: object, after: object) -> tuple[MemberChange, ...]:
     """Lists the members that differ, from the outside in; at most fifty, the rest as one."""
     found = list(_walk(before, after, ""))
     if len(found) > _MOST_CHANGES:
@@ -101,7 +101,7 @@ def _list_tool_changes(before: Native, after: Native, *, is_twice: bool) -> tupl
     return (*found, MemberChange("listed twice", None, None)) if is_twice else found
 
 
-def _walk(before: Any, after: Any, path: str) -> Iterable[MemberChange]:
+def _walk(before: object, after: object, path: str) -> Iterable[MemberChange]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
             inner = f"{path}.{_step(key)}" if path else _step(key)
@@ -143,5 +143,5 @@ def _drop_name(definition: Native) -> Native:
     return {key: value for key, value in definition.items() if key not in ("name", "title")}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return json.dumps(value, sort_keys=True)

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ferrule.errors import SettingsError
+from ferrule.model.value import JsonObject
 
 Native = dict[str, Any]
 """One entry of `tools/list`, as it came."""
@@ -46,13 +47,13 @@ def is_unseen(character: str) -> bool:
     return any(first <= code <= last for first, last in _SELECTORS)
 
 
-def has_unseen(value: Any) -> bool:
+def has_unseen(value: object) -> bool:
     """True when a text in a definition holds such a character; line breaks and tabs are expected."""
     text = json.dumps(value, ensure_ascii=False, indent=None)
     return any(map(is_unseen, text))
 
 
-def encode_visible(value: Any) -> str:
+def encode_visible(value: object) -> str:
     """Encodes a value as JSON on one line, with unseen characters escaped."""
     return escape_unseen(json.dumps(value, ensure_ascii=False))
 
@@ -155,7 +156,7 @@ def write_lock(root: Path, lock: Lock) -> None:
 
 def encode_lock(lock: Lock) -> str:
     """Returns the file's text: servers and tools in order, definitions unchanged, unseen characters escaped."""
-    servers: dict[str, Any] = {}
+    servers: JsonObject = {}
     for server_id, server in sorted(lock.servers.items()):
         facts = msgspec.structs.asdict(server)
         facts["tools"] = {name: msgspec.structs.asdict(tool) for name, tool in sorted(server.tools.items())}

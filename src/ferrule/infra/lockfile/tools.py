@@ -130,5 +130,5 @@ def read_imported(tool: Tool) -> ImportedTool:
     return msgspec.json.decode(tool.payload, type=ImportedTool)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""

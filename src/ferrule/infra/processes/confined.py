@@ -12,7 +12,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -30,6 +29,7 @@ from ferrule.infra.processes.protected_files import Folder, FolderRefused, open_
 from ferrule.infra.processes.run import ProgramEnd, ProgramFacts, ProgramStart, run_program
 from ferrule.infra.processes.sandbox import Bubblewrap, Sandbox, SandboxMode, confine_command, find_bubblewrap
 from ferrule.model.failure import ErrorClass
+from ferrule.model.value import JsonObject
 
 _MARK = "FERRULE_RUN"
 _KEEPERS = 2
@@ -217,7 +217,7 @@ def _is_seen(program: str, folder: Folder) -> bool:
 
 
 def _report_progress(facts: ProgramFacts, context: Context) -> None:
-    said: dict[str, Any] = msgspec.structs.asdict(facts)
+    said: JsonObject = msgspec.structs.asdict(facts)
     context.progress("ended" if facts.exit_code is not None else "running", **said)
 
 

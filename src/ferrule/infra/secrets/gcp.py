@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.secrets.store_request import ask_store
 from ferrule.model.credentials import SecretRef
+from ferrule.model.value import JsonObject
 
 _POLYNOMIAL = 0x82F63B78
 
@@ -59,7 +59,7 @@ class GcpSource:
         return _read_text(said, ref.label)
 
 
-def _read_text(said: dict[str, Any], label: str) -> str:
+def _read_text(said: JsonObject, label: str) -> str:
     payload = said.get("payload")
     data = payload.get("data") if isinstance(payload, dict) else None
     if not isinstance(payload, dict) or not isinstance(data, str) or not data:

@@ -6,7 +6,6 @@ The sources for AWS, Azure and Google Cloud share it. It knows no store's wire f
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.secrets import SecretUnavailable
@@ -14,6 +13,7 @@ from ferrule.infra.clouds.api_request import bearer_headers, reach, read_json_ob
 from ferrule.infra.clouds.tokens import TokenCloud
 from ferrule.infra.network.client import Client
 from ferrule.model.failure import ErrorClass
+from ferrule.model.value import JsonObject
 
 TIMEOUT_SECONDS = 10.0
 """How long a store may take."""
@@ -37,7 +37,7 @@ def translate_failure(label: str, failure: ExecutionFailed) -> Exception:
 
 async def ask_store(
     client: Client, cloud: TokenCloud, store: str, url: str, token: Awaitable[str], label: str
-) -> dict[str, Any]:
+) -> JsonObject:
     """Returns a store's answer about a secret. Raises SecretUnavailable; ExecutionFailed for anything that is not the
     secret's fault."""
     try:
@@ -54,7 +54,7 @@ async def ask_store(
     raise translate_failure(label, answered)
 
 
-def _read_reason(said: dict[str, Any]) -> str:
+def _read_reason(said: JsonObject) -> str:
     """Returns the store's own word for a status, where it has one."""
     error = said.get("error")
     word = error.get("status") if isinstance(error, dict) else None

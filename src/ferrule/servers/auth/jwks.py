@@ -201,7 +201,7 @@ def _read_metadata(fetched: Fetched) -> _Metadata | None:
         return None
 
 
-def _parse_key(written: Any) -> IssuerKey | None:
+def _parse_key(written: object) -> IssuerKey | None:
     """Returns a key that may verify signatures; None for any other, and for one that is unreadable or too weak."""
     if not isinstance(written, dict) or written.get("use", "sig") != "sig":
         return None

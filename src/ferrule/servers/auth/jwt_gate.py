@@ -17,6 +17,7 @@ from ferrule.access.tokens import FOREIGN, KeyLimits
 from ferrule.infra.network.client import Client
 from ferrule.model.approval import SCOPES
 from ferrule.model.serving import GrantSettings, JwtSettings
+from ferrule.model.value import JsonObject
 from ferrule.servers.auth.callers import Caller, Refused, apply_grants, make_caller
 from ferrule.servers.auth.jwks import ClientFactory, IssuerKey, IssuerKeys, KeysUnknown, list_hosts, make_client
 from ferrule.servers.auth.refusals import reason_of
@@ -105,11 +106,11 @@ class Issuers:
 
     def _verify_claims(
         self, token: str, candidates: Sequence[IssuerKey], algorithm: str, issuer: JwtSettings, audiences: Sequence[str]
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         wrong = "its issuer has no such key"
         for key in candidates[:_MOST_TRIED]:
             try:
-                claims: dict[str, Any] = jwt.decode(
+                claims: JsonObject = jwt.decode(
                     token,
                     key.value,
                     algorithms=[algorithm],
@@ -126,7 +127,7 @@ class Issuers:
             return claims
         raise TokenRejected(wrong)
 
-    def _build_caller(self, claims: dict[str, Any], issuer: JwtSettings) -> VerifiedToken:
+    def _build_caller(self, claims: JsonObject, issuer: JwtSettings) -> VerifiedToken:
         if "cnf" in claims:
             raise TokenRejected("it is bound to a key of its holder, and nothing here can see that key")
         origin = issuer.name or issuer.issuer
@@ -163,14 +164,14 @@ async def _check_later(
     return check(known)
 
 
-def _list_scopes(claims: dict[str, Any], issuer: JwtSettings) -> frozenset[str]:
+def _list_scopes(claims: JsonObject, issuer: JwtSettings) -> frozenset[str]:
     """Returns our scopes among those of the token, by their names in the settings and by their own."""
     written = [word for name in ("scope", "scp") for text in _list_words(claims.get(name)) for word in text.split()]
     ours = {issuer.scopes.get(word, word) for word in written} | set(issuer.default_scopes)
     return frozenset(ours & set(SCOPES))
 
 
-def _find_claim(claims: dict[str, Any], place: str) -> Any:
+def _find_claim(claims: JsonObject, place: str) -> Any:
     """Returns a claim by its full name, as `https://example.com/groups`, or by its path inside others, as
     `realm_access.roles`.
     """
@@ -182,7 +183,7 @@ def _find_claim(claims: dict[str, Any], place: str) -> Any:
     return found
 
 
-def _read_name(claims: dict[str, Any], place: str) -> str | None:
+def _read_name(claims: JsonObject, place: str) -> str | None:
     """Returns the name in a claim; None without one. Raises TokenRejected for an invalid name."""
     value = _find_claim(claims, place) if place else None
     if value is None:
@@ -192,7 +193,7 @@ def _read_name(claims: dict[str, Any], place: str) -> str | None:
     return value
 
 
-def _require_name(claims: dict[str, Any], place: str) -> str | None:
+def _require_name(claims: JsonObject, place: str) -> str | None:
     """Returns the name in a claim that every token must have if the settings name the claim.
 
     Raises TokenRejected without it: a token that leaves its tenant out must not fall into the default one.
@@ -203,7 +204,7 @@ def _require_name(claims: dict[str, Any], place: str) -> str | None:
     return value
 
 
-def _list_words(value: Any) -> list[str]:
+def _list_words(value: object) -> list[str]:
     """Returns a text, or the texts of a list, as a list."""
     if isinstance(value, str):
         return [value]

@@ -16,6 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 import httptools
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import Header
 from ferrule.servers.http1.request import Http1Request, RequestConnection
 
@@ -30,7 +31,7 @@ class KnownHead(NamedTuple):
     path: str
     query: bytes
     headers: list[Header]
-    seen: dict[str, Any]
+    seen: JsonObject
     length: int
 
 

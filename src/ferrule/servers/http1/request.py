@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable, MutableMapping
 from typing import Any, Protocol
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import LONGEST_LENGTH, ClientGone, Header, HttpRequest, TooLarge
 
 _FEW_CHUNKS = 64
@@ -14,7 +15,7 @@ _FEW_CHUNKS = 64
 class RequestConnection(Protocol):
     """The connection, as its requests see it."""
 
-    scope: dict[str, Any]
+    scope: JsonObject
 
     def write(self, data: bytes | bytearray) -> None:
         """Sends bytes."""
@@ -59,7 +60,7 @@ class Http1Request(HttpRequest):
         path: str,
         query: bytes,
         headers: list[Header],
-        seen: dict[str, Any] | None = None,
+        seen: JsonObject | None = None,
         body: bytes | None = None,
     ) -> None:
         """`body`: the whole body, where it came with its head."""

@@ -21,6 +21,7 @@ from ferrule.infra.tasks import resolve
 from ferrule.model.credentials import CallSecrets
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.complaints import Complaints
 from ferrule.runtime.pipeline.call import CallOptions
 from ferrule.runtime.redaction.sensitive_input import Mask
@@ -118,7 +119,7 @@ async def _extract_value(handle: SurfaceHandle, result: Result) -> tuple[Any, bo
     return list(blocks), False
 
 
-async def _load_stored_value(handle: SurfaceHandle, blocks: list[dict[str, Any]]) -> Any:
+async def _load_stored_value(handle: SurfaceHandle, blocks: list[JsonObject]) -> Any:
     """Returns the full output that was too large for the result: OXP has no references that a client could follow
     later.
     """
@@ -269,6 +270,6 @@ class OxpCalls:
             return outcomes.encode_invalid_input(outcome.error.message, explain_parameters(tool, bytes(request.input)))
         return self._wrap(outcomes.encode_failure(call_id, tool, outcome), is_bare)
 
-    def _wrap(self, response: dict[str, Any], is_bare: bool) -> HttpAnswer:
+    def _wrap(self, response: JsonObject, is_bare: bool) -> HttpAnswer:
         """Returns the answer in its envelope; clients of a later draft also find its members at the top (OXP-49)."""
         return make_answer(200, {"result": response, **(response if is_bare else {})})

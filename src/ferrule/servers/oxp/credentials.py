@@ -20,6 +20,7 @@ from ferrule.errors import SettingsError
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, apply_grants, has_scope, make_caller
 from ferrule.servers.auth.jwt_gate import TokenRejected
@@ -147,10 +148,10 @@ class OxpAuthenticator:
             raise TokenRejected(refused.detail) from None
         return make_caller(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)
 
-    def _decode_claims(self, token: str) -> dict[str, Any]:
+    def _decode_claims(self, token: str) -> JsonObject:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", jwt.InsecureKeyLengthWarning)  # logged once, when the server starts
-            claims: dict[str, Any] = jwt.decode(token, self._secret, algorithms=["HS256"], options=_OPTIONS)
+            claims: JsonObject = jwt.decode(token, self._secret, algorithms=["HS256"], options=_OPTIONS)
         return claims
 
 
@@ -164,7 +165,7 @@ def is_principal(text: str) -> bool:
     return 0 < len(text) <= 256 and text.isprintable() and text == text.strip() and not text.startswith("group:")
 
 
-def _is_for(audience: Any, allowed: tuple[str, ...]) -> bool:
+def _is_for(audience: object, allowed: tuple[str, ...]) -> bool:
     """Returns True for a token without an audience, and for one with an audience of ours."""
     if audience is None:
         return True
@@ -208,5 +209,5 @@ def _move_key_to_bearer(request: HttpRequest, key: str) -> HttpRequest:
     return HttpRequest(scope, _nothing)
 
 
-async def _nothing() -> dict[str, Any]:
+async def _nothing() -> JsonObject:
     return {"type": "http.disconnect"}

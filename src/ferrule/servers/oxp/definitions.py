@@ -16,7 +16,7 @@ import msgspec
 from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, read_imported_oxp
 from ferrule.model.credentials import Requirements, read_requirements
 from ferrule.model.tool import Tool
-from ferrule.model.value import is_blank
+from ferrule.model.value import JsonObject, is_blank
 from ferrule.schema.inlining import EXCLUDED_FROM_OXP, NotInlinable, inline
 from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.walk import positions
@@ -93,9 +93,9 @@ class OxpTool(msgspec.Struct, frozen=True, kw_only=True):
     requirements: dict[str, Any] | None
     """The requirements as they were written."""
 
-    def build_definition(self, tool_part: str, name: str, requirements: dict[str, Any] | None) -> dict[str, Any]:
+    def build_definition(self, tool_part: str, name: str, requirements: JsonObject | None) -> JsonObject:
         """Returns the full definition under this id and name, with the requirements that its callers have to meet."""
-        written: dict[str, Any] = {
+        written: JsonObject = {
             "id": f"{tool_part}@{self.version}",
             "name": name,
             "description": self.description,
@@ -138,7 +138,7 @@ def has_no_output(tool: Tool) -> bool:
     return bool(own) and own.get("output_schema", {}) is None
 
 
-def _read_own_definition(tool: Tool) -> dict[str, Any]:
+def _read_own_definition(tool: Tool) -> JsonObject:
     """Returns the OXP definition behind a tool; empty for a tool that was never written in OXP."""
     if tool.dialect == SERVER_DIALECT:
         return read_imported_oxp(tool).definition
@@ -148,7 +148,7 @@ def _read_own_definition(tool: Tool) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-def _convert_parameters(tool: Tool) -> dict[str, Any]:
+def _convert_parameters(tool: Tool) -> JsonObject:
     schema = _remove_excluded(msgspec.json.decode(model_schema(tool, internal_fields(tool))))
     kind = schema.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
@@ -159,7 +159,7 @@ def _convert_parameters(tool: Tool) -> dict[str, Any]:
     return schema if kind == "object" else {**schema, "type": "object"}
 
 
-def _convert_output(tool: Tool, own: dict[str, Any]) -> dict[str, Any] | None:
+def _convert_output(tool: Tool, own: JsonObject) -> JsonObject | None:
     """Returns the output schema. One that needs references becomes a schema for any value, which is also true."""
     if own and own.get("output_schema", {}) is None:
         return None
@@ -171,14 +171,14 @@ def _convert_output(tool: Tool, own: dict[str, Any]) -> dict[str, Any] | None:
         return {}
 
 
-def _remove_excluded(schema: Any) -> dict[str, Any]:
+def _remove_excluded(schema: object) -> JsonObject:
     """Returns the schema itself where it holds nothing excluded; otherwise a copy without references."""
     if isinstance(schema, dict) and all(EXCLUDED_FROM_OXP.isdisjoint(place.schema) for place in positions(schema)):
         return schema
     return inline(schema)
 
 
-def _add_description(name: str, member: Any) -> dict[str, Any]:
+def _add_description(name: str, member: object) -> JsonObject:
     """Returns a parameter with a description: its own, its title, or its name in words (OXP-10)."""
     schema = member if isinstance(member, dict) else inline(member)
     if isinstance(schema.get("description"), str) and not is_blank(schema["description"]):

@@ -7,14 +7,13 @@ Before the call and not about its input: 400. Invalid input: 422. Everything els
 
 from __future__ import annotations
 
-from typing import Any
-
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.store import Store
 from ferrule.errors import LedgerError
 from ferrule.model.failure import ErrorClass, ToolError
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import error_codes
 from ferrule.runtime.pipeline.admission import KEY_CONFLICT
 from ferrule.servers.asgi import HttpAnswer
@@ -68,17 +67,17 @@ async def is_about_input(result: Result, store: Store) -> bool:
     ]  # a tool that ran and reports invalid arguments has failed
 
 
-def encode_success(call_id: str, result: Result, value: Any) -> dict[str, Any]:
+def encode_success(call_id: str, result: Result, value: object) -> JsonObject:
     """Returns the `CallToolResponse` of a call that succeeded. No output is no `value` (OXP-31, OXP-32)."""
-    response: dict[str, Any] = {"call_id": call_id, "duration": compute_duration_ms(result), "success": True}
+    response: JsonObject = {"call_id": call_id, "duration": compute_duration_ms(result), "success": True}
     return response if value is None else {**response, "value": value}
 
 
-def encode_failure(call_id: str, tool: Tool, result: Result) -> dict[str, Any]:
+def encode_failure(call_id: str, tool: Tool, result: Result) -> JsonObject:
     """Returns the `CallToolResponse` of a call that ran and failed, or was denied (OXP-22, OXP-33)."""
     assert result.error is not None
     error = result.error
-    details: dict[str, Any] = {"message": _compose_message(result, error), "can_retry": _may_retry(error)}
+    details: JsonObject = {"message": _compose_message(result, error), "can_retry": _may_retry(error)}
     details["developer_message"] = f"{error.error_class}, {error.error_code}: invocation {result.invocation_id}"
     after = error.retry_after if error.retry_after is not None else error.retry.retry_after
     if after is not None and details["can_retry"]:
@@ -89,7 +88,7 @@ def encode_failure(call_id: str, tool: Tool, result: Result) -> dict[str, Any]:
     return {"call_id": call_id, "duration": compute_duration_ms(result), "success": False, "error": details}
 
 
-def encode_invalid_value(call_id: str, result: Result, message: str) -> dict[str, Any]:
+def encode_invalid_value(call_id: str, result: Result, message: str) -> JsonObject:
     """Returns the `CallToolResponse` of a call whose value is invalid. The tool did its work, so the call must not be
     retried.
     """
@@ -105,9 +104,9 @@ def encode_invalid_value(call_id: str, result: Result, message: str) -> dict[str
     }
 
 
-def encode_pending(call_id: str, message: str, invocation_id: str = "", *, is_running: bool = False) -> dict[str, Any]:
+def encode_pending(call_id: str, message: str, invocation_id: str = "", *, is_running: bool = False) -> JsonObject:
     """Returns the `CallToolResponse` of a call that has not ended: the same `call_id` gets its outcome later."""
-    error: dict[str, Any] = {
+    error: JsonObject = {
         "message": f"{message}; call again with the same call_id to learn how it ended",
         "can_retry": True,
         "retry_after_ms": _RUNNING_RETRY_MS if is_running else PENDING_RETRY_MS,
@@ -118,7 +117,7 @@ def encode_pending(call_id: str, message: str, invocation_id: str = "", *, is_ru
     return {"call_id": call_id, "success": False, "error": error}
 
 
-def encode_recorded_pending(call_id: str, waiting: Pending) -> dict[str, Any]:
+def encode_recorded_pending(call_id: str, waiting: Pending) -> JsonObject:
     """Returns the `CallToolResponse` of a parked or running call that the ledger has."""
     is_running = waiting.state in ("running", "queued", "approved")
     return encode_pending(call_id, waiting.message, waiting.invocation_id, is_running=is_running)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ferrule.app.app import App
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import SettingsError
 from ferrule.model.credentials import NO_CALL_SECRETS, CallSecrets, Requirements
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.oxp.definitions import read_tool_requirements
 from ferrule.servers.oxp.wire import CallContext, OxpBadRequest
@@ -37,7 +37,7 @@ async def collect_credentials(
     unbound = _find_unbound_secrets(app, tool, required)
     lacking = [provider for provider in required.authorization if provider not in tokens]
     unauthorized = [one for one in lacking if not _has_token(app, one, required.authorization[one], caller)]
-    missing: dict[str, Any] = {}
+    missing: JsonObject = {}
     challenges = {
         provider: await _start_authorization(app, provider, required.authorization[provider], caller, check_url)
         for provider in unauthorized
@@ -59,7 +59,7 @@ async def collect_credentials(
     return CallSecrets(brought | {name: secrets[name] for name in sorted(unbound)})
 
 
-def list_open_requirements(app: App, tool: Tool, written: dict[str, Any] | None) -> dict[str, Any] | None:
+def list_open_requirements(app: App, tool: Tool, written: JsonObject | None) -> JsonObject | None:
     """Returns the requirements that callers have to meet: those written, without secrets that the workspace binds. None
     when nothing is left.
     """
@@ -89,7 +89,7 @@ def _has_token(app: App, provider: str, scopes: Iterable[str], caller: Caller) -
 
 async def _start_authorization(
     app: App, provider: str, scopes: Iterable[str], caller: Caller, check_url: Callable[[str], str]
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     """Starts an authorization and returns where to send the user; None where no client is configured for the provider."""
     try:
         begun = await app.authorizations.begin(provider, caller.identity.principal, tuple(scopes), tenant=caller.tenant)

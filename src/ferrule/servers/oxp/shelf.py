@@ -10,11 +10,12 @@ import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
 from ferrule.model.surface import SurfaceEntry
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.session import Session
 from ferrule.schema.inlining import NotInlinable
 from ferrule.servers.auth.callers import Caller
@@ -96,7 +97,7 @@ class CallerTools:
             self._listing[is_compat] = known
         return known
 
-    def _build_definition(self, tool: str, item: ToolVersion) -> dict[str, Any]:
+    def _build_definition(self, tool: str, item: ToolVersion) -> JsonObject:
         left = list_open_requirements(self._app, item.entry.tool, item.projected.requirements)
         return item.projected.build_definition(tool, self._names[tool], left)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.hostile_json import find_repeated_name, is_deep, is_tame
 from ferrule.servers.asgi import JSON, Header, HttpAnswer
 
@@ -23,7 +24,7 @@ _LONGEST_ID = 1024
 class OxpBadRequest(Exception):
     """A request that is refused before the call and not because of its input: 400 (OXP-23)."""
 
-    def __init__(self, message: str, **more: Any) -> None:
+    def __init__(self, message: str, **more: object) -> None:
         super().__init__(message)
         self.message = message
         self.more = more
@@ -111,7 +112,7 @@ def read_call(body: bytes, header: str | None, *, is_compat: bool) -> tuple[OxpC
     return request, is_bare
 
 
-def require_version(schema: Any, header: str | None) -> None:
+def require_version(schema: object, header: str | None) -> None:
     """Raises OxpBadRequest for another protocol version; a request without one means ours (OXP-48)."""
     version = header if schema is msgspec.UNSET else schema
     if version is None and schema is msgspec.UNSET:
@@ -128,12 +129,12 @@ def require_version(schema: Any, header: str | None) -> None:
         raise OxpBadRequest(f"this version of the protocol is not spoken here; {SCHEMA} is")
 
 
-def make_answer(status: int, members: dict[str, Any], headers: tuple[Header, ...] = ()) -> HttpAnswer:
+def make_answer(status: int, members: JsonObject, headers: tuple[Header, ...] = ()) -> HttpAnswer:
     """Returns an answer that holds the protocol's version."""
     return HttpAnswer(status, encode_json({"$schema": SCHEMA, **members}), (JSON, *headers))
 
 
-def encode_json(value: Any) -> bytes:
+def encode_json(value: object) -> bytes:
     """Encodes a value as JSON, also whole numbers beyond 64 bits, which tools may return."""
     try:
         return msgspec.json.encode(value)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ferrule.errors import FerruleError
+from ferrule.model.value import JsonObject
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.mcp.methods.listing import TOOLS, collect_tools, get_lists, write_tools
 from ferrule.servers.mcp.methods.prompts import PROMPTS, collect_prompts
@@ -51,7 +52,7 @@ class ChangeNotice(NamedTuple):
     kind: str
     """`tools`, `prompts` or `resources`; `resource`; `task`."""
     name: str = ""
-    params: dict[str, Any] | None = None
+    params: JsonObject | None = None
     """Of a task: its whole state."""
 
 
@@ -142,7 +143,7 @@ class ChangeHub:
         `tenant`: whose listeners to notify; None for all."""
         self._soon(self._announce, what, tenant)
 
-    def _soon(self, tell: Callable[..., None], *said: Any) -> None:
+    def _soon(self, tell: Callable[..., None], *said: object) -> None:
         if self._loop is not None and self._listeners:
             with suppress(RuntimeError):  # the event loop is gone, and everybody with it
                 self._loop.call_soon_threadsafe(tell, *said)

@@ -16,6 +16,7 @@ from ferrule.errors import AccessError, InboxError
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.client_requests import list_undeclared
 from ferrule.model.result import Pending, Result
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import NO_STATE
 from ferrule.servers.mcp.methods.request_state import RequestState, StateSeal
 from ferrule.servers.mcp.server import Exchange, McpService
@@ -62,7 +63,7 @@ def make_state(exchange: Exchange, method: str, salient: bytes, pending: Pending
     )
 
 
-def open_state(exchange: Exchange, method: str, salient: bytes, text: Any) -> RequestState:
+def open_state(exchange: Exchange, method: str, salient: bytes, text: object) -> RequestState:
     """Returns the state of a text made for exactly this request (MCP-224, MCP-229). Raises RpcError."""
     state = get_seal(exchange.server).open(text) if type(text) is str else None
     caller = exchange.caller
@@ -88,14 +89,14 @@ async def find_round(exchange: Exchange, state: RequestState) -> Pending:
 
 async def resume_call(
     exchange: Exchange, method: str, salient: bytes, retry: Retry, state: RequestState
-) -> Result | Pending | dict[str, Any]:
+) -> Result | Pending | JsonObject:
     """Resumes a call that asked its client: returns its outcome, or asks again when an answer is missing or does not
     fit (MCP-220). Ignores members that were not asked for (MCP-221). Raises RpcError."""
     pending = await find_round(exchange, state)
     requests, given = pending.client_requests, retry.responses()
     if not requests:
         raise RpcError(INVALID_PARAMS, UNUSABLE)
-    answers: dict[str, Any] = {}
+    answers: JsonObject = {}
     for key, request in requests.items():
         if key in given:
             answer = given[key]
@@ -115,8 +116,8 @@ async def resume_call(
 
 
 async def _give_answers(
-    exchange: Exchange, method: str, pending: Pending, answers: dict[str, Any]
-) -> Result | Pending | dict[str, Any] | None:
+    exchange: Exchange, method: str, pending: Pending, answers: JsonObject
+) -> Result | Pending | JsonObject | None:
     """Gives a tool its answers and waits for the outcome; a call that takes long after that becomes a task."""
     going_on = exchange.surface.answer(pending.invocation_id, answers)
     if method == "tools/call" and knows_tasks(exchange):
@@ -127,9 +128,9 @@ async def _give_answers(
 async def apply_early_answers(
     exchange: Exchange,
     method: str,
-    given: dict[str, Any],
-    outcome: Result | Pending | dict[str, Any],
-) -> Result | Pending | dict[str, Any]:
+    given: JsonObject,
+    outcome: Result | Pending | JsonObject,
+) -> Result | Pending | JsonObject:
     """Applies answers that a first call already brings: a tool that keeps no state of its question needs no further
     round. Any other call asks, as does every approval (MCP-227)."""
     if not given or not isinstance(outcome, Pending) or not outcome.client_requests:
@@ -145,7 +146,7 @@ async def apply_early_answers(
     return await _give_answers(exchange, method, outcome, answers) or outcome
 
 
-def encode_input_required(exchange: Exchange, method: str, salient: bytes, pending: Pending) -> dict[str, Any]:
+def encode_input_required(exchange: Exchange, method: str, salient: bytes, pending: Pending) -> JsonObject:
     """Returns the answer that asks (MCP-217)."""
     requests = {key: _drop_session_members(request) for key, request in pending.client_requests.items()}
     state = make_state(exchange, method, salient, pending)
@@ -153,8 +154,8 @@ def encode_input_required(exchange: Exchange, method: str, salient: bytes, pendi
 
 
 async def ask_client(
-    exchange: Exchange, method: str, salient: bytes, outcome: Result | Pending | dict[str, Any]
-) -> Result | Pending | dict[str, Any]:
+    exchange: Exchange, method: str, salient: bytes, outcome: Result | Pending | JsonObject
+) -> Result | Pending | JsonObject:
     """Asks the client what its call's tool wants to know: by an answer without sessions; in a session again and again,
     until the call has ended or waits for something else. Raises RpcError."""
     for _ in range(_MOST_ROUNDS):
@@ -175,7 +176,7 @@ async def ask_client(
 async def _ask_over_stream(exchange: Exchange, pending: Pending) -> Result | Pending:
     """Asks a session's client everything, and resumes with its answers. A client that refuses or misses the timeout
     ends the call (MCP-215)."""
-    answers: dict[str, Any] = {}
+    answers: JsonObject = {}
     try:
         for key, request in pending.client_requests.items():
             answer = await exchange.back.ask(request["method"], _params_for_session(request, exchange.revision))
@@ -194,9 +195,9 @@ async def _read_outcome(exchange: Exchange, pending: Pending) -> Result | Pendin
     return await exchange.surface.result(pending.invocation_id) or pending
 
 
-def _drop_session_members(request: dict[str, Any]) -> dict[str, Any]:
+def _drop_session_members(request: JsonObject) -> JsonObject:
     """Returns a request without members that only sessions have."""
-    shown: dict[str, Any] = {"method": request["method"]}
+    shown: JsonObject = {"method": request["method"]}
     params = request.get("params")
     if isinstance(params, dict):
         shown["params"] = {name: value for name, value in params.items() if name != "elicitationId"}
@@ -205,7 +206,7 @@ def _drop_session_members(request: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _params_for_session(request: dict[str, Any], revision: str) -> dict[str, Any] | None:
+def _params_for_session(request: JsonObject, revision: str) -> JsonObject | None:
     """Returns the parameters as a session has them: questions by address have an id there (MCP-210)."""
     params = request.get("params")
     if not isinstance(params, dict):
@@ -269,7 +270,7 @@ async def make_question(exchange: Exchange, pending: Pending) -> ApprovalQuestio
     return ApprovalQuestion({"method": METHOD, "params": params}, item.binding)
 
 
-async def apply_decision(exchange: Exchange, pending: Pending, seen: bytes, answer: Any) -> Result | Pending:
+async def apply_decision(exchange: Exchange, pending: Pending, seen: bytes, answer: object) -> Result | Pending:
     """Applies a person's answer. Only `accept` with `approve: true` is a yes; `decline`, or `approve: false`, is a no."""
     action = answer.get("action") if isinstance(answer, dict) else None
     content = answer.get("content") if isinstance(answer, dict) else None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import PromptExposure, ResourceExposure
+from ferrule.model.value import JsonObject
 from ferrule.schema.references import SchemaReferences
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.discovery import get_agent_prompts
@@ -55,7 +55,7 @@ class CompleteParams(msgspec.Struct, gc=False):
     context: CompletionContext = CompletionContext()
 
 
-async def complete(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def complete(exchange: Exchange, params: bytes) -> JsonObject:
     """Returns the values that fit, best first (MCP-189 to MCP-192)."""
     asked: CompleteParams = params_of(params, CompleteParams)
     view, argument = views.get_view(exchange, exchange.server.settings), asked.argument
@@ -64,7 +64,7 @@ async def complete(exchange: Exchange, params: bytes) -> dict[str, Any]:
     if asked.ref.type == "ref/prompt" and asked.ref.name in get_agent_prompts(exchange.server, view):
         raise RpcError(INVALID_PARAMS, f"there is no argument {argument.name[:200]!r}")
     entry = _find_entry(view, asked.ref)
-    schema: dict[str, Any] = msgspec.json.decode(entry.tool.input_schema)
+    schema: JsonObject = msgspec.json.decode(entry.tool.input_schema)
     if argument.name not in schema.get("properties", {}):
         raise RpcError(INVALID_PARAMS, f"there is no argument {argument.name[:200]!r}")
     if len(argument.value) > _LONGEST:
@@ -94,7 +94,7 @@ def _find_entry(view: McpView, ref: CompletionReference) -> SurfaceEntry:
     raise RpcError(INVALID_PARAMS, "there is no such prompt or resource")
 
 
-def _list_values(entry: SurfaceEntry, name: str, schema: dict[str, Any]) -> Iterable[str]:
+def _list_values(entry: SurfaceEntry, name: str, schema: JsonObject) -> Iterable[str]:
     """Returns the values that a definition names: a list of them, or a schema that allows no others."""
     exposure = entry.tool.exposed_as
     if isinstance(exposure, ResourceExposure | PromptExposure) and name in exposure.completions:
@@ -102,7 +102,7 @@ def _list_values(entry: SurfaceEntry, name: str, schema: dict[str, Any]) -> Iter
     return _list_allowed(schema["properties"][name], SchemaReferences(schema))
 
 
-def _list_allowed(member: Any, references: SchemaReferences, depth: int = 0) -> list[str]:
+def _list_allowed(member: object, references: SchemaReferences, depth: int = 0) -> list[str]:
     if isinstance(member, dict) and "$ref" in member:
         member = references.schema(member["$ref"])
     if not isinstance(member, dict) or depth > _MOST_DEPTH:
@@ -123,6 +123,6 @@ def _filter_values(values: Iterable[str], typed: str) -> list[str]:
     return first + [value for value in every if wanted in value.casefold() and value not in set(first)]
 
 
-def _encode_completion(values: Iterable[str]) -> dict[str, Any]:
+def _encode_completion(values: Iterable[str]) -> JsonObject:
     every = list(values)
     return {"completion": {"values": every[:_MOST], "total": len(every), "hasMore": len(every) > _MOST}}

@@ -9,13 +9,14 @@ has what a search loaded (docs/decisions/0029-mcp-lists.md).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceEntry
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.methods.views import get_view, lists_all
 from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.wire.projection import ALWAYS_LOAD
@@ -62,9 +63,9 @@ def unknown_target_error(name: str) -> MisdirectedCall:
     return MisdirectedCall(f"Unknown tool: {name[:200]}. search_tools finds tools by what they do.")
 
 
-def describe_call_tool(name: str, revision: str) -> dict[str, Any]:
+def describe_call_tool(name: str, revision: str) -> JsonObject:
     """Returns the tool that calls others, as lists show it."""
-    shown: dict[str, Any] = {"name": name, "description": _DESCRIPTION, "inputSchema": _SCHEMA}
+    shown: JsonObject = {"name": name, "description": _DESCRIPTION, "inputSchema": _SCHEMA}
     if revision != "2025-03-26":
         shown = {"name": name, "title": "Call a tool", **shown, "_meta": {ALWAYS_LOAD: True}}
     return shown
@@ -131,7 +132,7 @@ async def _find_other_search(server: McpService, handle: SurfaceHandle, tool_id:
     return ""
 
 
-async def _read_loads(server: McpService) -> list[dict[str, Any]]:
+async def _read_loads(server: McpService) -> list[JsonObject]:
     """Returns the newest rows of the ledger about searches that loaded tools. Reads at most twice a second."""
     now = server.app.services.wall()
     looked_at, known = server.kept.get("loads", (0, []))
@@ -142,5 +143,5 @@ async def _read_loads(server: McpService) -> list[dict[str, Any]]:
             return []
         known = [row.facts() for row in rows]
         server.kept["loads"] = (now, known)
-    found: list[dict[str, Any]] = known
+    found: list[JsonObject] = known
     return found

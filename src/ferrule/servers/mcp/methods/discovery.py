@@ -7,10 +7,10 @@ it, too. Both are bounded, and cut off between lines, never inside one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ferrule.definitions.content.guidance import format_guidance, take_fitting_lines
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.views import AgentPrompt, McpView, find_agent_prompts
 from ferrule.servers.mcp.server import Exchange, McpService
@@ -33,11 +33,11 @@ def write_instructions(tools: Iterable[tuple[str, Tool]], opening: Iterable[str]
     return "\n".join(kept).strip()
 
 
-def list_capabilities(exchange: Exchange) -> dict[str, Any]:
+def list_capabilities(exchange: Exchange) -> JsonObject:
     """Returns the capabilities served to this client (MCP-98, MCP-111). Changes are announced only where they are sent
     (MCP-113)."""
     changes = {"listChanged": True} if exchange.server.settings.changes else {}
-    capabilities: dict[str, Any] = {"tools": dict(changes), "logging": {}}
+    capabilities: JsonObject = {"tools": dict(changes), "logging": {}}
     if has_resources(exchange):
         capabilities["resources"] = {**changes, **({"subscribe": True} if changes else {})}
     if has_prompts(exchange):
@@ -98,7 +98,7 @@ def get_instructions(exchange: Exchange) -> str:
     return view.instructions
 
 
-async def discover(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def discover(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `server/discover` (MCP-97)."""
     told = get_instructions(exchange)
     return {

@@ -14,6 +14,7 @@ from ferrule.contracts.payloads import PayloadGone
 from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceEntry
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.methods.client_input import apply_early_answers, ask_client, open_state, resume_call
 from ferrule.servers.mcp.methods.request_state import digest_request
 from ferrule.servers.mcp.server import Exchange
@@ -39,7 +40,7 @@ class ExposedCallFailed(RpcError):
 class InputRequired(Exception):
     """The client is asked first; `result` is the question."""
 
-    def __init__(self, result: dict[str, Any]) -> None:
+    def __init__(self, result: JsonObject) -> None:
         super().__init__("the client is asked first")
         self.result = result
 
@@ -49,7 +50,7 @@ async def call_exposed_tool(
     method: str,
     name: str,
     entry: SurfaceEntry,
-    arguments: dict[str, Any],
+    arguments: JsonObject,
     retry: Retry,
 ) -> Any:
     """Returns the value of a resource, prompt or completion, as JSON. `name`: the client's name for it. Raises

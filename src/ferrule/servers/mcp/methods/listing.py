@@ -16,6 +16,7 @@ import msgspec
 
 from ferrule.definitions.content.guidance import describe_tool
 from ferrule.model.surface import SurfaceEntry
+from ferrule.model.value import JsonObject
 from ferrule.runtime.surface.render import render
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL
 from ferrule.servers.mcp.methods import views
@@ -140,7 +141,7 @@ class Lists:
     ) -> bytes:
         """Returns one page: the items, the cursor of the next page, and the members its revision wants."""
         end = start + self._server.settings.page_size
-        rest: dict[str, Any] = {}
+        rest: JsonObject = {}
         if end < len(items):
             position = CursorPosition(
                 kind.method, self._scope(exchange), fingerprint[:8], end, hash_name(items[end - 1][0])

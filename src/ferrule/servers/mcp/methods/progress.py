@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from math import inf, nextafter
-from typing import Any
 
 from ferrule.model.progress import Progress
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError, notification_text
 
@@ -23,7 +23,7 @@ _MOST_UNSENT = 200
 _ENDED = frozenset({"completed", "failed", "canceled"})
 
 
-def read_level(level: Any) -> str:
+def read_level(level: object) -> str:
     """Returns a level of log messages. Raises RpcError (MCP-182, MCP-184)."""
     if type(level) is not str or level not in LEVELS:
         raise RpcError(INVALID_PARAMS, f"a log level is one of {', '.join(LEVELS)}")
@@ -118,7 +118,7 @@ class ProgressSender:
             held, self._held = self._held, None
             self._put_progress(held)
 
-    def _take_log(self, log: dict[str, Any]) -> None:
+    def _take_log(self, log: JsonObject) -> None:
         level = log.get("level")
         number = LEVELS.index(level) if level in LEVELS else LEVELS.index("info")
         if number < self._least:
@@ -131,7 +131,7 @@ class ProgressSender:
             message["logger"] = log["logger"]
         self._put_log(message)
 
-    def _put_log(self, message: dict[str, Any]) -> None:
+    def _put_log(self, message: JsonObject) -> None:
         self._put(notification_text("notifications/message", message))
 
     def _put_progress(self, said: Progress) -> None:
@@ -142,7 +142,7 @@ class ProgressSender:
         if progress <= self._last:  # it has to grow, also when only the words changed (MCP-170)
             progress = nextafter(self._last, inf)
         self._last, self._total = progress, total
-        params: dict[str, Any] = {"progressToken": self._exchange.meta.progress_token, "progress": _shorten(progress)}
+        params: JsonObject = {"progressToken": self._exchange.meta.progress_token, "progress": _shorten(progress)}
         if total is not None:
             params["total"] = _shorten(total)
         if said.message:

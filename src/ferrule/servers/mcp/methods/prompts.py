@@ -11,6 +11,7 @@ import msgspec
 from ferrule.definitions.formats.mcp_words import list_icons
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import PromptExposure
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.discovery import get_agent_prompts
 from ferrule.servers.mcp.methods.exposed_tools import InputRequired, call_exposed_tool
@@ -49,14 +50,14 @@ def collect_prompts(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[It
     ]
 
 
-def _describe_agent_prompt(prompt: AgentPrompt, revision: str) -> dict[str, Any]:
+def _describe_agent_prompt(prompt: AgentPrompt, revision: str) -> JsonObject:
     title = {} if revision == OLDEST else {"title": prompt.title}
     return {"name": prompt.name, **title, "description": prompt.description}
 
 
-def _describe_prompt(name: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
+def _describe_prompt(name: str, entry: SurfaceEntry, revision: str) -> JsonObject:
     tool = entry.tool
-    shown: dict[str, Any] = {"name": name}
+    shown: JsonObject = {"name": name}
     if tool.title and revision != OLDEST:
         shown["title"] = tool.title
     shown["description"] = tool.description
@@ -73,14 +74,14 @@ def _describe_prompt(name: str, entry: SurfaceEntry, revision: str) -> dict[str,
     return shown
 
 
-def list_arguments(entry: SurfaceEntry, revision: str) -> list[dict[str, Any]]:
+def list_arguments(entry: SurfaceEntry, revision: str) -> list[JsonObject]:
     """Returns the arguments of a prompt, from the input schema of its function."""
-    schema: dict[str, Any] = msgspec.json.decode(entry.tool.input_schema)
+    schema: JsonObject = msgspec.json.decode(entry.tool.input_schema)
     required = set(schema.get("required", ()))
     found = []
     for name, member in schema.get("properties", {}).items():
         said = member if isinstance(member, dict) else {}
-        argument: dict[str, Any] = {"name": name}
+        argument: JsonObject = {"name": name}
         if isinstance(said.get("title"), str) and revision != OLDEST:
             argument["title"] = said["title"]
         if isinstance(said.get("description"), str):
@@ -89,7 +90,7 @@ def list_arguments(entry: SurfaceEntry, revision: str) -> list[dict[str, Any]]:
     return found
 
 
-async def get_prompt(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def get_prompt(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `prompts/get`: a governed call, whose value is the messages (MCP-204, MCP-205)."""
     given: GetParams = params_of(params, GetParams)
     view = views.get_view(exchange, exchange.server.settings)
@@ -116,7 +117,7 @@ async def get_prompt(exchange: Exchange, params: bytes) -> dict[str, Any]:
     return {"description": said, "messages": _encode_messages(messages, exchange.revision)}
 
 
-def _encode_messages(messages: list[Any], revision: str) -> list[dict[str, Any]]:
+def _encode_messages(messages: list[Any], revision: str) -> list[JsonObject]:
     """Returns messages with one block each, in the words of a revision (MCP-206)."""
     return [
         {"role": message["role"], "content": block}

@@ -20,6 +20,7 @@ from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.timestamps import parse_iso
 from ferrule.model.tool import ResourceExposure
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.uri_template import is_address
 from ferrule.runtime.pipeline.results.payload_access import find_payload
 from ferrule.servers.mcp.methods import views
@@ -79,13 +80,13 @@ async def find_stored(exchange: Exchange, uri: str) -> StoredPayload:
     return await find_payload(exchange.server.app.services, uri, principal=request.principal, tenant=request.tenant)
 
 
-async def read_stored(exchange: Exchange, uri: str) -> dict[str, Any]:
+async def read_stored(exchange: Exchange, uri: str) -> JsonObject:
     """Returns the contents at an address, or the range that it names. Raises PayloadGone, and RpcError."""
     asked = parse_range(uri)
     kept = await find_stored(exchange, asked.uri)
     limit = min(MOST_BYTES, MOST_BYTES if asked.limit is None else asked.limit)
     data = await exchange.surface.payload(kept.uri, asked.offset, limit)
-    content: dict[str, Any] = {"uri": uri, "mimeType": kept.media_type}
+    content: JsonObject = {"uri": uri, "mimeType": kept.media_type}
     text = _decode_text(data, asked.offset, kept) if _is_text(kept.media_type) else None
     if text is not None:
         content["text"], read = text, len(text.encode())
@@ -113,12 +114,12 @@ def _decode_text(data: bytes, offset: int, kept: StoredPayload) -> str | None:
         return data[: error.start].decode() if is_cut else None
 
 
-async def list_recent(exchange: Exchange, hidden: frozenset[str]) -> list[dict[str, Any]]:
+async def list_recent(exchange: Exchange, hidden: frozenset[str]) -> list[JsonObject]:
     """Lists the caller's newest stored results as resources. `hidden`: tools whose stored copies are not listed."""
     if exchange.server.app.services.payloads is None:
         return []
     request = exchange.surface.request
-    kept: dict[Any, tuple[float, list[dict[str, Any]]]] = exchange.server.kept.setdefault("recent", {})
+    kept: dict[Any, tuple[float, list[JsonObject]]] = exchange.server.kept.setdefault("recent", {})
     who, now = (request.tenant, request.principal), exchange.server.app.services.wall() / 1e6
     known = kept.get(who)
     if known is not None and now - known[0] < _FRESH_SECONDS:
@@ -136,7 +137,7 @@ async def list_recent(exchange: Exchange, hidden: frozenset[str]) -> list[dict[s
 
 def _list_results_of_row(
     row: StoredEntry, who: tuple[str, str], hidden: frozenset[str], now: float
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     if row.tool in hidden:
         return []
     segment = row.segment()
@@ -153,14 +154,14 @@ def _list_results_of_row(
     ]
 
 
-def _is_listed(ref: Any, now: float) -> bool:
+def _is_listed(ref: object, now: float) -> bool:
     if not isinstance(ref, dict) or ref.get("access") != "owner":
         return False
     expires = ref.get("expires_at")
     return expires is None or parse_iso(expires) / 1e6 > now
 
 
-def _describe_result(ref: dict[str, Any], tool: str) -> dict[str, Any]:
+def _describe_result(ref: JsonObject, tool: str) -> JsonObject:
     uri = str(ref["uri"])
     return {
         "uri": uri,
@@ -229,10 +230,10 @@ def _encode_entries(entries: dict[str, SurfaceEntry], member: str, revision: str
     return [(uri, encode(_describe_entry(member, entry, revision))) for uri, entry in entries.items()]
 
 
-def _describe_entry(member: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
+def _describe_entry(member: str, entry: SurfaceEntry, revision: str) -> JsonObject:
     tool, exposure = entry.tool, entry.tool.exposed_as
     assert isinstance(exposure, ResourceExposure)
-    shown: dict[str, Any] = {member: exposure.uri, "name": tool.name, "description": tool.description}
+    shown: JsonObject = {member: exposure.uri, "name": tool.name, "description": tool.description}
     if tool.title:
         shown["title"] = tool.title
     if exposure.mime_type:
@@ -246,7 +247,7 @@ def _describe_entry(member: str, entry: SurfaceEntry, revision: str) -> dict[str
     return _fit_revision(shown, revision)
 
 
-def _fit_revision(shown: dict[str, Any], revision: str) -> dict[str, Any]:
+def _fit_revision(shown: JsonObject, revision: str) -> JsonObject:
     """Returns a resource without members that its revision does not have."""
     newer = {OLDEST: ("title", "icons"), SECOND: ("icons",)}.get(revision, ())
     kept = {name: value for name, value in shown.items() if name not in newer and value is not None}
@@ -255,7 +256,7 @@ def _fit_revision(shown: dict[str, Any], revision: str) -> dict[str, Any]:
     return kept
 
 
-async def read_resource(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def read_resource(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `resources/read`: the contents at an address; an error, never an empty list, where there are none
     (MCP-195 to MCP-198)."""
     asked: ReadParams = params_of(params, ReadParams)
@@ -287,12 +288,12 @@ async def read_resource(exchange: Exchange, params: bytes) -> dict[str, Any]:
     return _encode_contents(exchange, contents, 0 if is_retry else exchange.server.settings.ttl_ms)
 
 
-def _encode_contents(exchange: Exchange, contents: list[dict[str, Any]], ttl_ms: int) -> dict[str, Any]:
+def _encode_contents(exchange: Exchange, contents: list[JsonObject], ttl_ms: int) -> JsonObject:
     hints = {"ttlMs": ttl_ms, "cacheScope": "private"} if exchange.is_modern else {}
     return {"contents": contents, **hints}
 
 
-def _list_contents(value: Any) -> Iterable[dict[str, Any]]:
+def _list_contents(value: object) -> Iterable[JsonObject]:
     """Lists the contents that a function returned, or what hooks turned them into, as far as they are readable."""
     given = value.get("contents") if isinstance(value, dict) else None
     if isinstance(given, list):
@@ -308,7 +309,7 @@ def _list_contents(value: Any) -> Iterable[dict[str, Any]]:
                 yield block["resource"]
 
 
-def _encode_content(given: dict[str, Any], uri: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
+def _encode_content(given: JsonObject, uri: str, entry: SurfaceEntry, revision: str) -> JsonObject:
     exposure = entry.tool.exposed_as
     assert isinstance(exposure, ResourceExposure)
     content = {"uri": given.get("uri") or uri, "mimeType": given.get("mimeType") or exposure.mime_type or "text/plain"}

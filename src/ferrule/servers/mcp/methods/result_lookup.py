@@ -6,12 +6,13 @@ wait.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
 from ferrule.model.result import Pending
 from ferrule.model.surface import SurfaceEntry
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.session import Session
 from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.results import BARE, call_result, text_result, waiting_result
@@ -56,9 +57,9 @@ def _may_act(entry: SurfaceEntry) -> bool:
     return bool(entry.approval_from) or facts.requires_user_interaction or facts.is_read_only is not True
 
 
-def describe_lookup(revision: str) -> dict[str, Any]:
+def describe_lookup(revision: str) -> JsonObject:
     """Returns the tool as lists show it."""
-    shown: dict[str, Any] = {"name": LOOKUP, "description": _DESCRIPTION, "inputSchema": _SCHEMA}
+    shown: JsonObject = {"name": LOOKUP, "description": _DESCRIPTION, "inputSchema": _SCHEMA}
     shown["annotations"] = {"readOnlyHint": True, "openWorldHint": False}
     return shown if revision == "2025-03-26" else {**shown, "title": "Result of a call"}
 

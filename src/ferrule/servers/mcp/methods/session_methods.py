@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.methods.discovery import get_instructions, list_capabilities
 from ferrule.servers.mcp.methods.progress import read_level
 from ferrule.servers.mcp.server import Exchange, McpService
@@ -68,7 +69,7 @@ def sessions_off_error(message: Message, version: str = SESSIONED[-1]) -> RpcErr
     return RpcError(UNSUPPORTED_VERSION, text, {"supported": list(SUPPORTED), "requested": version[:200]})
 
 
-def _list_features(revision: str, capabilities: dict[str, Any]) -> frozenset[str]:
+def _list_features(revision: str, capabilities: JsonObject) -> frozenset[str]:
     """Returns the features a client can be asked for, in its revision: later ones mean nothing there (MCP-112)."""
     found = features_of(capabilities)
     if revision < "2025-11-25":
@@ -78,7 +79,7 @@ def _list_features(revision: str, capabilities: dict[str, Any]) -> frozenset[str
     return frozenset(name for name in found if "/" not in name)  # extensions are for the revision without sessions
 
 
-def encode_initialize(exchange: Exchange) -> dict[str, Any]:
+def encode_initialize(exchange: Exchange) -> JsonObject:
     """Returns the result of `initialize` (MCP-93)."""
     told = get_instructions(exchange)
     return {
@@ -89,7 +90,7 @@ def encode_initialize(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _describe_server(server: McpService, revision: str) -> dict[str, Any]:
+def _describe_server(server: McpService, revision: str) -> JsonObject:
     """Returns the server's name and version, as far as the revision has members for them."""
     info = server.info
     known = {"name", "version"}

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import msgspec
 
 from ferrule.errors import FerruleError
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.methods.changes import ChangeNotice, get_hub
 from ferrule.servers.mcp.methods.discovery import has_prompts, has_resources
 from ferrule.servers.mcp.methods.resources import is_readable, not_found_error
@@ -93,7 +93,7 @@ class Mailbox:
         return self._waiting.pop(next(iter(self._waiting)))
 
 
-async def listen(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def listen(exchange: Exchange, params: bytes) -> JsonObject:
     """Sends a client its changes, until it leaves or the server stops: then comes the result (MCP-231 to MCP-239)."""
     wanted: SubscriptionFilter = params_of(params, ListenParams).notifications
     uris, tasks = await _filter_names(exchange, wanted)
@@ -188,7 +188,7 @@ def follow_changes(exchange: Exchange, send: Callable[[bytes], None]) -> Callabl
     return lambda: hub.leave(listener)
 
 
-async def subscribe(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def subscribe(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `resources/subscribe`, of sessions (MCP-199). Raises RpcError for a resource the caller cannot see."""
     uri = params_of(params, UriParams).uri
     if not await is_readable(exchange, uri):
@@ -200,7 +200,7 @@ async def subscribe(exchange: Exchange, params: bytes) -> dict[str, Any]:
     return {}
 
 
-async def unsubscribe(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def unsubscribe(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `resources/unsubscribe`, of sessions."""
     exchange.session.subscriptions.discard(params_of(params, UriParams).uri)
     return {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,7 @@ from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.model.serving import McpSettings
 from ferrule.model.surface import Surface, SurfaceEntry
 from ferrule.model.tool import CompletionExposure, PromptExposure, Record, ResourceExposure
-from ferrule.model.value import dig
+from ferrule.model.value import JsonObject, dig
 from ferrule.runtime.functions.uri_template import parse_uri_template
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, is_needed
 from ferrule.servers.mcp.server import Exchange
@@ -67,7 +67,7 @@ def _read_prompt(kind: str, agent: str, payload: bytes) -> AgentPrompt | None:
     return AgentPrompt(f"agent-{agent}", agent, description or f"What the agent {agent!r} is told.", text)
 
 
-def _read_agent(written: dict[str, Any]) -> tuple[str, str]:
+def _read_agent(written: JsonObject) -> tuple[str, str]:
     if dig(written, ("definition", "status")) in _UNUSABLE:
         return "", ""
     body = written.get("body")
@@ -77,12 +77,12 @@ def _read_agent(written: dict[str, Any]) -> tuple[str, str]:
     return text, _join_words(dig(written, ("definition", "meta", "description")))
 
 
-def _read_manifest(written: dict[str, Any]) -> tuple[str, str]:
+def _read_manifest(written: JsonObject) -> tuple[str, str]:
     text = dig(written, ("spec", "agent", "systemPrompt"))
     return (text.strip() if isinstance(text, str) else ""), _join_words(dig(written, ("metadata", "description")))
 
 
-def _join_words(text: Any) -> str:
+def _join_words(text: object) -> str:
     return " ".join(text.split()) if isinstance(text, str) else ""
 
 

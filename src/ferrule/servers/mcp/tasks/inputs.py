@@ -4,7 +4,7 @@ ledger before it is acknowledged, and the tool resumes with the last one."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,6 +13,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.store import CommitCondition
 from ferrule.model.client_requests import feature_of
 from ferrule.model.journal import Entry, NewsBody, Payload, StoredEntry, header_of
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.services import Services
 from ferrule.schema.validation.validators import compile_schema, first_error
 
@@ -23,7 +24,7 @@ _ACTIONS = ("accept", "decline", "cancel")
 class ClientQuestions(NamedTuple):
     """The questions a call waits with."""
 
-    requests: dict[str, dict[str, Any]]
+    requests: dict[str, JsonObject]
     """By the key a client sees, which no earlier round of this task used (MCP-250)."""
     names: dict[str, str]
     """The tool's own key of each."""
@@ -36,7 +37,7 @@ def find_questions(rows: Sequence[StoredEntry]) -> ClientQuestions | None:
     if not rows or rows[-1].kind != "parked":
         return None
     used: set[str] = set()
-    requests: dict[str, dict[str, Any]] = {}
+    requests: dict[str, JsonObject] = {}
     names: dict[str, str] = {}
     for number, row in enumerate(row for row in rows if row.kind == "parked"):
         requests, names = {}, {}
@@ -49,9 +50,9 @@ def find_questions(rows: Sequence[StoredEntry]) -> ClientQuestions | None:
     return ClientQuestions(requests, names, rows[-1].seq) if requests else None
 
 
-async def read_answers(services: Services, call: str, asked: ClientQuestions) -> dict[str, Any]:
+async def read_answers(services: Services, call: str, asked: ClientQuestions) -> JsonObject:
     """Returns the stored answers by the client's keys. Raises ValueError for one that was tampered with."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for row in await services.store.news_of(call, asked.round):
         payload = row.inputs() if row.outcome == _GIVEN else None
         if payload is not None and payload.text is not None:
@@ -60,7 +61,7 @@ async def read_answers(services: Services, call: str, asked: ClientQuestions) ->
 
 
 async def store_answers(
-    services: Services, call: str, rows: Sequence[StoredEntry], asked: ClientQuestions, given: dict[str, Any]
+    services: Services, call: str, rows: Sequence[StoredEntry], asked: ClientQuestions, given: JsonObject
 ) -> bool:
     """Writes answers to the ledger, durably. Returns False when the call no longer asks for them."""
     first, now = rows[0], services.now()
@@ -73,7 +74,7 @@ async def store_answers(
 
 
 async def resume_with_answers(
-    surface: SurfaceHandle, app: App, call: str, asked: ClientQuestions, given: dict[str, Any]
+    surface: SurfaceHandle, app: App, call: str, asked: ClientQuestions, given: JsonObject
 ) -> None:
     """Resumes a tool that has all its answers. They are durable when this returns; the tool itself is not awaited."""
     whole = {name: given[key] for key, name in asked.names.items()}
@@ -81,7 +82,7 @@ async def resume_with_answers(
         app.services.live.spawn(app.calls.resume(call))
 
 
-def why_unusable(request: dict[str, Any], answer: Any) -> str | None:
+def why_unusable(request: JsonObject, answer: object) -> str | None:
     """Returns why a value is no answer to a request; None when it is one (MCP-211, MCP-222)."""
     if not isinstance(answer, dict):
         return "it is no object"
@@ -100,7 +101,7 @@ def why_unusable(request: dict[str, Any], answer: Any) -> str | None:
     return None
 
 
-def _why_unfit(schema: Any, content: Any) -> str | None:
+def _why_unfit(schema: object, content: object) -> str | None:
     if not isinstance(content, dict):
         return "its content is no object"
     if not isinstance(schema, dict):

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.tasks.inputs import (
     find_questions,
@@ -35,7 +36,7 @@ class UpdateParams(msgspec.Struct, gc=False):
     input_responses: dict[str, Any] = msgspec.field(name="inputResponses")
 
 
-async def get_task(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def get_task(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `tasks/get` (MCP-246)."""
     ref = _read_ref(exchange, params)
     task = await describe_task(exchange, ref)
@@ -44,7 +45,7 @@ async def get_task(exchange: Exchange, params: bytes) -> dict[str, Any]:
     return task
 
 
-async def update_task(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def update_task(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `tasks/update`: stores answers to the task's questions, all at once or one by one (MCP-249)."""
     ref = _read_ref(exchange, params)
     responses = params_of(params, UpdateParams).input_responses
@@ -69,7 +70,7 @@ async def update_task(exchange: Exchange, params: bytes) -> dict[str, Any]:
     return {}
 
 
-async def cancel_task(exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def cancel_task(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `tasks/cancel`: asks the call to stop; the outcome shows in the task (MCP-251)."""
     ref = _read_ref(exchange, params)
     if await exchange.surface.cancel(ref.invocation_id, "its client canceled the task", within=0.2) is None:

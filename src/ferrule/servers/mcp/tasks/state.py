@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ferrule.model.journal import header_of
 from ferrule.model.result import Result
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.tasks.inputs import ClientQuestions, find_questions, read_answers, resume_with_answers
 from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS, TaskRef, open_task_ref, secret_of
@@ -22,13 +22,13 @@ from ferrule.servers.mcp.wire.results import told
 _POLL_WAITING_MS = 2000
 
 
-async def describe_task(exchange: Exchange, ref: TaskRef) -> dict[str, Any] | None:
+async def describe_task(exchange: Exchange, ref: TaskRef) -> JsonObject | None:
     """Returns the current state of a task (MCP-246); None when the ledger no longer has its call."""
     outcome = await exchange.surface.result(ref.invocation_id)
     if outcome is None:
         return None
     rows = await exchange.server.app.store.rows_of(ref.invocation_id)
-    task: dict[str, Any] = {
+    task: JsonObject = {
         "taskId": ref.task_id,
         "status": "working",
         "createdAt": iso(ref.created_at),
@@ -46,7 +46,7 @@ async def describe_task(exchange: Exchange, ref: TaskRef) -> dict[str, Any] | No
     return {**task, "statusMessage": outcome.message, "pollIntervalMs": interval}
 
 
-def _describe_ending(exchange: Exchange, result: Result, name: str) -> dict[str, Any]:
+def _describe_ending(exchange: Exchange, result: Result, name: str) -> JsonObject:
     if result.error is not None and result.error.error_class == "canceled":
         return {"status": "cancelled", "statusMessage": result.error.message}
     try:
@@ -57,7 +57,7 @@ def _describe_ending(exchange: Exchange, result: Result, name: str) -> dict[str,
         return {"status": "failed", "error": failed | ({"data": error.data} if error.data is not None else {})}
 
 
-async def _list_open_questions(exchange: Exchange, call: str, asked: ClientQuestions) -> dict[str, Any]:
+async def _list_open_questions(exchange: Exchange, call: str, asked: ClientQuestions) -> JsonObject:
     """Returns the questions without an answer. When a process died between the last answer and the resume, this resumes
     the call."""
     given = await read_answers(exchange.server.app.services, call, asked)
@@ -72,7 +72,7 @@ _AT_MOST_EVERY = 0.1
 _ROWS = 500
 _OVER = frozenset({"completed", "failed", "cancelled"})
 
-TaskListener = Callable[[str, dict[str, Any]], None]
+TaskListener = Callable[[str, JsonObject], None]
 """Takes a task's id and its state."""
 
 
@@ -90,7 +90,7 @@ async def follow_tasks(exchange: Exchange, task_ids: Iterable[str], heard: TaskL
     """Reports the state of each task now and after every change, until all of them have ended."""
     store = exchange.server.app.store
     following = {ref.invocation_id: ref for name in task_ids if (ref := _find_task(exchange, name)) is not None}
-    told: dict[str, dict[str, Any]] = {}
+    told: dict[str, JsonObject] = {}
     newest = await store.rows_before(None, 1)
     seen = newest[0].seq if newest else 0
     concerned = list(following)

@@ -21,6 +21,7 @@ from ferrule.errors import LedgerError
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import TaskUse
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.pulse import surface_call
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.server import Exchange, McpService
@@ -83,7 +84,7 @@ def _seal(secret: bytes, caller: Caller, said: bytes) -> bytes:
 
 _LOOK_SECONDS = 0.05
 POLL_RUNNING_MS = 500
-NEEDED: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+NEEDED: JsonObject = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
 """The capability a client has to declare (MCP-243)."""
 
 Outcome = TypeVar("Outcome", bound=Result | Pending | None)
@@ -109,7 +110,7 @@ def decide_task_use(exchange: Exchange, use: TaskUse) -> TaskUse:
 
 async def wait_or_make_task(
     exchange: Exchange, call: str, work: Coroutine[Any, Any, Outcome], use: TaskUse
-) -> Outcome | dict[str, Any]:
+) -> Outcome | JsonObject:
     """Waits for a call of a client that knows tasks; returns its outcome in time, or the handle of the task it became.
 
     `work` carries the call on, and stops it when it is cancelled. A call that asks its client is no task yet, unless
@@ -198,7 +199,7 @@ def _has_room(server: McpService, caller: Caller, going: asyncio.Task[Any]) -> b
     return True
 
 
-def make_task_handle(exchange: Exchange, call: str) -> dict[str, Any]:
+def make_task_handle(exchange: Exchange, call: str) -> JsonObject:
     """Returns the handle that a client gets instead of a result (MCP-244). It says `working` even when the call has
     ended since: the client polls."""
     ref = make_task_ref(secret_of(exchange.server), exchange.caller, call, exchange.server.settings.task_ttl_ms)

@@ -75,7 +75,7 @@ class OpenRequests:
         else:
             finish(task.result().text)
 
-    def cancel(self, request_id: Any) -> None:
+    def cancel(self, request_id: object) -> None:
         """Stops a request; nothing is sent for it any more (MCP-173). Ignores requests that are not in flight."""
         task = self._answering.get(request_id) if type(request_id) is str or type(request_id) is int else None
         if task is not None and task not in self._dropped:
@@ -127,7 +127,7 @@ def _encode_cancellation(number: int, reason: str) -> bytes:
     return notification_text("notifications/cancelled", {"requestId": number, "reason": reason})
 
 
-def _read_error(raw: Any) -> RpcError:
+def _read_error(raw: object) -> RpcError:
     """Returns the error a client answered with. Its text goes to the log and the tool, so it is kept short."""
     said = msgspec.json.decode(raw) if isinstance(raw, msgspec.Raw) else None
     code = said.get("code") if isinstance(said, dict) else None

@@ -115,7 +115,7 @@ def _encode_unknown(block: Block) -> str:
     return encode(_without_bytes(block)).decode(errors="replace")
 
 
-def _without_bytes(value: Any) -> Any:
+def _without_bytes(value: object) -> Any:
     if isinstance(value, bytes):
         return f"({len(value)} bytes)"
     if isinstance(value, dict):
@@ -123,7 +123,7 @@ def _without_bytes(value: Any) -> Any:
     return [_without_bytes(member) for member in value] if isinstance(value, list | tuple) else value
 
 
-def _base64(data: Any) -> str | None:
+def _base64(data: object) -> str | None:
     if isinstance(data, bytes):
         return base64.b64encode(data).decode()
     return data if isinstance(data, str) else None

@@ -89,7 +89,7 @@ def read_header(name: bytes, value: bytes) -> str:
     return text
 
 
-def check_headers(headers: Mapping[bytes, bytes], version: str, method: str, name: Any) -> None:
+def check_headers(headers: Mapping[bytes, bytes], version: str, method: str, name: object) -> None:
     """Raises RpcError unless the headers repeat version, method and name (MCP-56 to MCP-58). `name`: the body's; None
     when the method has none, or the body lacks it."""
     said = headers.get(VERSION)
@@ -111,7 +111,7 @@ def check_headers(headers: Mapping[bytes, bytes], version: str, method: str, nam
 
 
 def check_parameter_headers(
-    headers: Mapping[bytes, bytes], expected: Sequence[MirroredParameter], arguments: Any
+    headers: Mapping[bytes, bytes], expected: Sequence[MirroredParameter], arguments: object
 ) -> None:
     """Raises RpcError unless every annotated parameter is repeated as its header, and nothing else is (MCP-63, MCP-64)."""
     for each in expected:
@@ -129,7 +129,7 @@ def check_parameter_headers(
             raise mismatch(f"the header {name} and {where} of the arguments are different")
 
 
-def _is_same(said: str, value: Any, kind: str) -> bool:
+def _is_same(said: str, value: object, kind: str) -> bool:
     if type(value) is bool:
         return said == ("true" if value else "false")
     if type(value) is str:

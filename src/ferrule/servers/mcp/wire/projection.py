@@ -16,7 +16,7 @@ from ferrule.definitions.content.guidance import describe_tool
 from ferrule.definitions.formats.mcp_words import build_annotations, build_input_schema, list_icons
 from ferrule.infra.lockfile.tools import DIALECT as UPSTREAM
 from ferrule.model.tool import Tool
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 from ferrule.schema.pointers import write_fragment
 from ferrule.schema.references import SchemaReferences, root_references
 from ferrule.schema.validation.latest_draft import latest_draft
@@ -53,7 +53,7 @@ def wraps_output(tool: Tool) -> bool:
     return written is not None and not _is_object(written)
 
 
-def _read_schema(schema: msgspec.Raw) -> dict[str, Any] | None:
+def _read_schema(schema: msgspec.Raw) -> JsonObject | None:
     """Returns a schema in the words of 2020-12 (MCP-136); None for one that is no object, or nested without end."""
     try:
         renewed = latest_draft(bytes(schema))
@@ -63,13 +63,13 @@ def _read_schema(schema: msgspec.Raw) -> dict[str, Any] | None:
     return written if isinstance(written, dict) else None
 
 
-def _is_object(schema: dict[str, Any]) -> bool:
+def _is_object(schema: JsonObject) -> bool:
     """True when every value that a schema allows is plainly an object."""
     references = SchemaReferences(root_references(schema))
     return _allows_objects_only(references.root, references)
 
 
-def _allows_objects_only(schema: Any, references: SchemaReferences, steps: int = 0) -> bool:
+def _allows_objects_only(schema: object, references: SchemaReferences, steps: int = 0) -> bool:
     if not isinstance(schema, dict) or steps > _MOST_STEPS:
         return False
     kind = schema.get("type")
@@ -83,16 +83,16 @@ def _allows_objects_only(schema: Any, references: SchemaReferences, steps: int =
     return bool(forms) and all(_allows_objects_only(form, references, steps + 1) for form in forms)
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _wrap_schema(schema: dict[str, Any]) -> dict[str, Any]:
+def _wrap_schema(schema: JsonObject) -> JsonObject:
     """Returns the schema of an object with the value in it. Shared definitions stay at the root, and references still
     resolve."""
     references = SchemaReferences(schema)
 
-    def move(part: dict[str, Any], _: Path) -> None:
+    def move(part: JsonObject, _: Path) -> None:
         target = references.find(part.get("$ref"))
         if target is not None:
             is_shared = target.path[:1] in _AT_ROOT
@@ -123,11 +123,11 @@ class _PayloadExtras(msgspec.Struct, gc=False):
 _decode_extras = msgspec.json.Decoder(_PayloadExtras).decode
 
 
-def project_tool(tool: Tool, name: str, revision: str, description: str = "", **hints: Any) -> dict[str, Any]:
+def project_tool(tool: Tool, name: str, revision: str, description: str = "", **hints: object) -> JsonObject:
     """Returns a tool as `tools/list` shows it. `description`: in place of the tool's own. `hints`: members of `_meta`."""
     said = _read_extras(tool)
     native = said.definition if tool.dialect == UPSTREAM and isinstance(said.definition, dict) else None
-    shown: dict[str, Any] = {"name": name}
+    shown: JsonObject = {"name": name}
     title = tool.title if revision != OLDEST else None
     if title:
         shown["title"] = title
@@ -156,23 +156,21 @@ def project_tool(tool: Tool, name: str, revision: str, description: str = "", **
     return shown
 
 
-def _relay(shown: dict[str, Any], native: dict[str, Any], revision: str) -> None:
+def _relay(shown: JsonObject, native: JsonObject, revision: str) -> None:
     """Copies members of an upstream's definition that have no field of their own here; the oldest revision allows none."""
     if revision != OLDEST:
         shown.update((key, value) for key, value in native.items() if key not in _NOT_RELAYED and key not in shown)
 
 
-def _collect_annotations(tool: Tool, said: _PayloadExtras, native: dict[str, Any] | None) -> dict[str, Any]:
+def _collect_annotations(tool: Tool, said: _PayloadExtras, native: JsonObject | None) -> JsonObject:
     if native is not None:
         written = native.get("annotations")
         return dict(written) if isinstance(written, dict) else {}
     return build_annotations(tool, said.idempotent is True)
 
 
-def _collect_meta(
-    tool: Tool, said: _PayloadExtras, native: dict[str, Any] | None, hints: dict[str, Any]
-) -> dict[str, Any]:
-    meta: dict[str, Any] = {}
+def _collect_meta(tool: Tool, said: _PayloadExtras, native: JsonObject | None, hints: JsonObject) -> JsonObject:
+    meta: JsonObject = {}
     if native is not None:
         written = native.get("_meta")
         meta = dict(written) if isinstance(written, dict) else {}
