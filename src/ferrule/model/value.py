@@ -14,7 +14,7 @@ import msgspec
 JsonValue: TypeAlias = "bool | int | float | str | list[Any] | dict[str, Any] | None"
 """Any value a definition can hold. Members of containers are typed loosely so rules can narrow them with `isinstance`."""
 
-JsonObject: TypeAlias = "dict[str, Any]"
+JsonObject: TypeAlias = dict[str, Any]
 """A JSON object: its members are `JsonValue`, typed loosely for the same reason."""
 
 Path: TypeAlias = tuple[str | int, ...]
