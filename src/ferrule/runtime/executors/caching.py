@@ -26,6 +26,7 @@ from ferrule.infra.tasks import hear_failure
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import CacheUpstreams
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import tool_type
 
 _LET_GO_SECONDS = 1.0
@@ -43,12 +44,12 @@ class Relay:
     def _wires(self) -> list[Wire]:
         return [context.wire for context in self.waiting if context.wire is not None]
 
-    def progress(self, facts: dict[str, Any]) -> None:
+    def progress(self, facts: JsonObject) -> None:
         """Reports progress to every waiting caller."""
         for wire in self._wires:
             wire.progress(dict(facts))
 
-    def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
+    def partial(self, blocks: tuple[JsonObject, ...]) -> None:
         """Sends a partial result to every waiting caller."""
         for wire in self._wires:
             wire.partial(blocks)
@@ -58,7 +59,7 @@ class Relay:
         for wire in self._wires:
             wire.background(task_id, message)
 
-    def native(self, ref: dict[str, Any]) -> None:
+    def native(self, ref: JsonObject) -> None:
         """Records a native id for the caller that started the call."""
         for wire in self._wires[:1]:
             wire.native(ref)
@@ -268,7 +269,7 @@ class CachedRun:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._run, name)
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Any:
         """Returns the cached output, or runs the tool and caches its output. Raises ExecutionFailed, which is never cached."""
         key = self._key(arguments, context)
         if key is None:
@@ -290,7 +291,7 @@ class CachedRun:
         # An output that cannot be packed belongs to one call alone, so this caller runs the tool for itself.
         return await self._run_tool(arguments, context) if packed is None else _unpack_shared(packed, flight.leader)
 
-    async def _run_and_store(self, key: bytes, arguments: dict[str, Any], shared: Context) -> tuple[Any, bytes | None]:
+    async def _run_and_store(self, key: bytes, arguments: JsonObject, shared: Context) -> tuple[Any, bytes | None]:
         flight = self._cache.shared_calls.get(key)
         try:
             given = await self._run_tool(arguments, shared)
@@ -306,11 +307,11 @@ class CachedRun:
         if self._cache.shared_calls.get(key) is flight:
             del self._cache.shared_calls[key]
 
-    async def _run_tool(self, arguments: dict[str, Any], context: Context) -> Any:
+    async def _run_tool(self, arguments: JsonObject, context: Context) -> Any:
         given = self._run(arguments, context)
         return await given if isawaitable(given) else given
 
-    def _key(self, arguments: dict[str, Any], context: Context) -> bytes | None:
+    def _key(self, arguments: JsonObject, context: Context) -> bytes | None:
         """Returns the cache key of a call; None for input without a canonical encoding, which is never cached."""
         caller = (context.principal, context.tenant, context.agent, context.is_confined)
         try:
@@ -322,7 +323,7 @@ class CachedRun:
         return hashlib.sha256(written).digest()
 
 
-def pack_output(given: Any) -> bytes | None:
+def pack_output(given: object) -> bytes | None:
     """Packs an output so that it can be returned again; None for one that belongs to its call alone: a stream, files, changes
     of the context, something private, a question."""
     output = given if type(given) is Output else Output(given)
@@ -347,7 +348,7 @@ def pack_output(given: Any) -> bytes | None:
         return None
 
 
-def unpack_output(packed: bytes, how: dict[str, Any]) -> Output:
+def unpack_output(packed: bytes, how: JsonObject) -> Output:
     """Rebuilds a packed output; `how` records in the result what the cache did."""
     kept = _unpack(packed)
     return Output(

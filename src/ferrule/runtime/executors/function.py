@@ -21,6 +21,7 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.errors import BindingError, UnknownBinding
 from ferrule.model.credentials import Credentials, Requirements, SecretRef, read_requirements
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.children import DEFAULT_PROCESSES, Children
 from ferrule.runtime.functions.companions import ToolCheck, map_resume_injections
@@ -91,13 +92,13 @@ class CredentialedRun:
         self.preflight = run.preflight
         self.support = msgspec.structs.replace(run.support, credential_delegation=True)
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Any:
         """Runs the function and returns its output. Raises ExecutionFailed before it runs when a credential is missing."""
         context.credentials = await self._credentials(context)
         output = self._run(arguments, context)
         return await output if inspect.isawaitable(output) else output
 
-    async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
+    async def resume(self, state: bytes, answer: object, context: Context) -> Output | Waiting:
         """Resumes the function with the answer, and with freshly fetched credentials."""
         context.credentials = await self._credentials(context)
         return await self._run.resume(state, answer, context)

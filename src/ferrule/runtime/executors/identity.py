@@ -5,7 +5,7 @@ The executors of functions, queues and databases use it; the vault and the cloud
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Protocol
+from typing import Protocol
 
 from ferrule.contracts.credentials import Vault
 from ferrule.contracts.executor import Context, ExecutionFailed
@@ -14,6 +14,7 @@ from ferrule.infra.credentials.shapes import ACCOUNTS
 from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.urls import Target
 from ferrule.model.credentials import Credentials
+from ferrule.model.value import JsonObject
 
 
 class CloudClient(Protocol):
@@ -41,7 +42,7 @@ class CloudIdentity:
         """True for an identity that a secret holds."""
         return self.credentials.scheme == "service-account"
 
-    async def members(self, context: Context, required: Collection[str] = ()) -> dict[str, Any]:
+    async def members(self, context: Context, required: Collection[str] = ()) -> JsonObject:
         """Returns the members of the secret's object. Raises ExecutionFailed."""
         return await self._vault.members(self.credentials, context, required)
 
@@ -57,7 +58,7 @@ class CloudIdentity:
             return await aws.keys()
         raise self.unsupported_scheme("AWS")
 
-    async def gcp_account(self, context: Context) -> dict[str, Any] | None:
+    async def gcp_account(self, context: Context) -> JsonObject | None:
         """Returns the service account of Google Cloud; None for the process's own identity."""
         if self.is_account:
             return await self.members(context, ACCOUNTS["gcp"])
@@ -65,7 +66,7 @@ class CloudIdentity:
             return None
         raise self.unsupported_scheme("Google Cloud")
 
-    async def azure_account(self, context: Context) -> dict[str, Any] | None:
+    async def azure_account(self, context: Context) -> JsonObject | None:
         """Returns the client at Azure and its secret; None for the process's own identity."""
         if self.is_account:
             return await self.members(context, ACCOUNTS["azure"])

@@ -25,6 +25,7 @@ from ferrule.model.credentials import SecretRef
 from ferrule.model.failure import ErrorClass
 from ferrule.model.misfits import describe_complaint
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -120,7 +121,7 @@ def read_command_line(tool: Tool) -> CommandLine:
     return line
 
 
-def fill_words(line: CommandLine, arguments: dict[str, Any]) -> tuple[str, ...]:
+def fill_words(line: CommandLine, arguments: JsonObject) -> tuple[str, ...]:
     """Fills the arguments into the words. Raises ExecutionFailed (`invalid_arguments`)."""
     words = [line.argv[0]]
     are_operands = False
@@ -142,7 +143,7 @@ def fill_words(line: CommandLine, arguments: dict[str, Any]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -158,7 +159,7 @@ def _setup_failure(message: str) -> ExecutionFailed:
     return ExecutionFailed("setup_required", message)
 
 
-def _mapping(tool: Tool) -> dict[str, Any] | None:
+def _mapping(tool: Tool) -> JsonObject | None:
     try:
         mappings = msgspec.json.decode(tool.payload, type=_LinePayload).external_mappings
     except msgspec.DecodeError:
@@ -249,7 +250,7 @@ class ShellRun:
         self._vault = vault
 
     @property
-    def profile(self) -> dict[str, Any]:
+    def profile(self) -> JsonObject:
         """The execution profile: the eight facts about how it runs, and its capabilities (AT-194, AT-195)."""
         line, policy, limits = self._line, self._line.environment, self._confinement.limits
         codes = {
@@ -279,7 +280,7 @@ class ShellRun:
             "sandboxed": self._confinement.mode == "required",
         }
 
-    async def preflight(self, arguments: dict[str, Any]) -> None:
+    async def preflight(self, arguments: JsonObject) -> None:
         """Checks that the program could run. Raises ExecutionFailed."""
         await check_program(fill_words(self._line, arguments), self._confinement)
 
@@ -289,7 +290,7 @@ class ShellRun:
         await check_program(self._line.argv, self._confinement)
         return f"the program {self._line.argv[0]!r} is there, and its sandbox is {self._confinement.mode}"
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Output:
         """Runs the program. Raises ExecutionFailed with the declared meaning of its exit code, unless that is a success."""
         confinement = await self._with_secrets(context)
         argv = fill_words(self._line, arguments)
@@ -343,14 +344,14 @@ class ShellRun:
     def _output(self, program: str, finished: FinishedProgram, context: Context) -> Output:
         ended = finished.ended
         code = -1 if ended.exit_code is None else ended.exit_code
-        value: dict[str, Any] = {
+        value: JsonObject = {
             "exit_code": code,
             "duration_ms": round(ended.seconds * 1000),
             "output": ended.output,
         }
         if finished.note:
             value["note"] = finished.note
-        ref: dict[str, Any] = {
+        ref: JsonObject = {
             "source": "cli",
             "command_id": self._line.command_id or program,
             "argv_ref": f"{context.invocation_id}#/input",

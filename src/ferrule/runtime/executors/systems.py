@@ -18,6 +18,7 @@ from ferrule.contracts.executor import ExecutionFailed, Executor, Support
 from ferrule.contracts.surface import CatalogView
 from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.transports import HUMAN, MCP, OXP, TransportExecutor, transport_of
 
 _ENGINES = {
@@ -70,7 +71,7 @@ def system_of(tool: Tool) -> System | None:
     return _system_of_transport(kind, definition.transport)
 
 
-def _system_of_transport(kind: str, transport: dict[str, Any]) -> System | None:
+def _system_of_transport(kind: str, transport: JsonObject) -> System | None:
     said = {key: value for key, value in transport.items() if isinstance(value, str)}
     match kind:
         case "rest-api":
@@ -100,7 +101,7 @@ def _host(url: str) -> str:
         return ""
 
 
-def _label(credentials: Any) -> str:
+def _label(credentials: object) -> str:
     """Returns the name of the secret that opens a database: a definition has nothing else to identify it by."""
     try:
         return read_credentials(credentials).label
@@ -161,7 +162,7 @@ _KINDS = {"rest-api": "http_api", "lambda": "http_api", "mcp": "mcp_server"}
 _NOTHING = Support(timeout=False, result_persistence=False)
 
 
-def profile_of(tool: Tool, executor: Executor | None) -> dict[str, Any]:
+def profile_of(tool: Tool, executor: Executor | None) -> JsonObject:
     """Builds the profile of one tool with the executor that would run it; `unready` says why it could not run."""
     transport = transport_of(tool)
     kind = "embedded_runtime" if transport is None else _KINDS.get(transport, "hybrid")

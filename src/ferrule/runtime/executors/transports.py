@@ -88,7 +88,7 @@ class TransportExecutor:
         find: Callable[[Tool], Receiver | None] | None = getattr(self.executor_of(tool), "receiver", None)
         return find(tool) if find is not None else None
 
-    def reply_value(self, tool: Tool, value: Any) -> Any:
+    def reply_value(self, tool: Tool, value: object) -> Any:
         """Extracts the answer from what a receiver brought for a tool."""
         read: Callable[[Tool, Any], Any] | None = getattr(self.executor_of(tool), "reply_value", None)
         return value if read is None else read(tool, value)

@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 import msgspec.inspect
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.ask import KEY
 from ferrule.servers.api.field_docs import read_field_docs
 from ferrule.servers.api.replies import Problem, ProblemDetails, etag_of, has_tag
@@ -88,7 +89,7 @@ ABOUT = (
 
 
 @cache
-def build_openapi() -> dict[str, Any]:
+def build_openapi() -> JsonObject:
     """Returns the OpenAPI document."""
     shapes = [shape for route in ROUTES for shape in (route.body, route.returns) if shape is not None]
     unique = list(dict.fromkeys([*shapes, ProblemDetails, ToolResult]))
@@ -99,7 +100,7 @@ def build_openapi() -> dict[str, Any]:
     for record in _records(unique):
         _describe(components[record.__name__], record)
     known = dict(zip(unique, refs, strict=True))
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, JsonObject] = {}
     for route in ROUTES:
         paths.setdefault(f"/v1{route.path}", {})[route.method.lower()] = _operation(route, known)
     return {
@@ -117,7 +118,7 @@ def build_openapi() -> dict[str, Any]:
     }
 
 
-def _records(shapes: Iterable[Any]) -> Iterator[type]:
+def _records(shapes: Iterable[object]) -> Iterator[type]:
     """Yields every record that shapes are made of, each once."""
     waiting, seen = list(msgspec.inspect.multi_type_info(shapes)), set[type]()
     while waiting:
@@ -132,7 +133,7 @@ def _records(shapes: Iterable[Any]) -> Iterator[type]:
         waiting += getattr(shape, "types", ()) + getattr(shape, "item_types", ())
 
 
-def _describe(component: dict[str, Any], record: type) -> None:
+def _describe(component: JsonObject, record: type) -> None:
     """Adds the documentation of a record's fields where the document has none yet."""
     for name, text in read_field_docs(record).items():
         member = component.get("properties", {}).get(name)
@@ -147,11 +148,11 @@ def encode_openapi() -> bytes:
     return msgspec.json.format(msgspec.json.encode(build_openapi()), indent=2) + b"\n"
 
 
-def _operation(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+def _operation(route: Route, known: dict[Any, JsonObject]) -> JsonObject:
     scopes = f"Takes a credential with the scope {' or '.join(f'`{scope}`' for scope in route.scopes)}."
     scopes = "Takes no credential." if route.is_open else scopes
     whole = " It must be for the whole workspace, not for one tenant." if route.is_for_workspace else ""
-    operation: dict[str, Any] = {
+    operation: JsonObject = {
         "operationId": route.operation,
         "tags": [route.tag],
         "summary": route.summary,
@@ -167,7 +168,7 @@ def _operation(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]
     return operation
 
 
-def _parameters(route: Route) -> list[dict[str, Any]]:
+def _parameters(route: Route) -> list[JsonObject]:
     names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     found = [_parameter(_PARTS[name], "path") for name in names]
     if route.query is not None:
@@ -182,7 +183,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     return found + [_parameter(field, "header") for field in headers]
 
 
-def _parameter(field: RequestField, place: str) -> dict[str, Any]:
+def _parameter(field: RequestField, place: str) -> JsonObject:
     return {
         "name": field.name,
         "in": place,
@@ -192,7 +193,7 @@ def _parameter(field: RequestField, place: str) -> dict[str, Any]:
     }
 
 
-def _query_parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _query_parameter(name: str, schema: JsonObject) -> JsonObject:
     """Returns a query parameter. A query has no null: an optional parameter is left out instead."""
     says = schema.pop("description", "")
     options = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
@@ -205,7 +206,7 @@ def _query_parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": False, "description": says, "schema": schema}
 
 
-def _responses(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+def _responses(route: Route, known: dict[Any, JsonObject]) -> JsonObject:
     responses = {str(status): _success(route, status, known) for status in route.statuses}
     if route.is_tagged:
         responses["304"] = {"description": _WORDS[304], "headers": _headers("X-Request-Id", "ETag")}
@@ -215,11 +216,11 @@ def _responses(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]
     return responses
 
 
-def _success(route: Route, status: int, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+def _success(route: Route, status: int, known: dict[Any, JsonObject]) -> JsonObject:
     names = ["X-Request-Id", *(["ETag"] if route.is_tagged else []), *(["Location"] if status == 202 else [])]
     names += ["Idempotency-Replayed"] if KEY in route.headers else []
     query = route.query.__struct_fields__ if route.query is not None else ()
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "description": _WORDS[status],
         "headers": _headers(*names, *(["Link"] if "cursor" in query else [])),
     }
@@ -229,7 +230,7 @@ def _success(route: Route, status: int, known: dict[Any, dict[str, Any]]) -> dic
     return found
 
 
-def _content(kind: str, route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+def _content(kind: str, route: Route, known: dict[Any, JsonObject]) -> JsonObject:
     if kind == JSON_TYPE and route.returns is not None:
         return known[route.returns]
     if kind == EVENT_TYPE:
@@ -237,7 +238,7 @@ def _content(kind: str, route: Route, known: dict[Any, dict[str, Any]]) -> dict[
     return {} if kind == "*/*" else {"type": "string"}
 
 
-def _problem(status: int, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+def _problem(status: int, known: dict[Any, JsonObject]) -> JsonObject:
     names = ["Retry-After"] if status in (429, 503) else ["WWW-Authenticate"] if status == 401 else []
     return {
         "description": _WORDS[status],
@@ -246,7 +247,7 @@ def _problem(status: int, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _headers(*names: str) -> dict[str, Any]:
+def _headers(*names: str) -> JsonObject:
     return {name: _HEADERS[name] for name in names}
 
 
@@ -303,7 +304,7 @@ def render_page() -> bytes:
     return "".join(_lines(build_openapi())).encode()
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+def _lines(document: JsonObject) -> Iterator[str]:
     info = document["info"]
     yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])} HTTP API</title>'
     yield f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>'
@@ -321,7 +322,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield "</body></html>\n"
 
 
-def _render_operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
+def _render_operation(method: str, path: str, operation: JsonObject) -> Iterator[str]:
     yield f'<details id="{escape(operation["operationId"])}"><summary><span class="method">{escape(method.upper())}</span>'
     yield f'<code>{escape(path)}</code><span class="says">{_render_text(operation["summary"])}</span></summary>'
     for paragraph in operation["description"].split("\n\n"):
@@ -352,7 +353,7 @@ def _render_operation(method: str, path: str, operation: dict[str, Any]) -> Iter
     yield "</table></details>"
 
 
-def _render_shape(name: str, schema: dict[str, Any]) -> Iterator[str]:
+def _render_shape(name: str, schema: JsonObject) -> Iterator[str]:
     yield f'<details id="{escape(name)}"><summary><code>{escape(name)}</code>'
     yield f'<span class="says">{_render_text(schema.get("description", ""))}</span></summary>'
     yield "<table><tr><th>Member</th><th>Type</th><th>Meaning</th></tr>"
@@ -374,7 +375,7 @@ def _row(*cells: str) -> str:
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
-def _render_type(schema: dict[str, Any]) -> str:
+def _render_type(schema: JsonObject) -> str:
     """Returns a schema in a few words."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])

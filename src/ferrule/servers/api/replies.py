@@ -130,7 +130,7 @@ class Problem(Exception):
     """Ends a request with problem details."""
 
     def __init__(
-        self, status: int, code: str, detail: str, *, headers: Iterable[Header] = (), **more: Any
+        self, status: int, code: str, detail: str, *, headers: Iterable[Header] = (), **more: object
     ) -> None:  # fmt: skip
         super().__init__(detail)
         self.status = status

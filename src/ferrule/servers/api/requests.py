@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.model.hints import nearest
 from ferrule.model.misfits import Misfit, members_at, name_kinds, read_misfit
-from ferrule.model.value import is_deeper
+from ferrule.model.value import JsonObject, is_deeper
 from ferrule.runtime.pipeline.arguments.hostile_json import find_repeated_name
 from ferrule.schema.pointers import write_pointer
 from ferrule.servers.api.replies import Member, Problem
@@ -81,7 +81,7 @@ def pairs_of(query: bytes) -> list[tuple[str, str]]:
 def query_of(pairs: list[tuple[str, str]], shape: type[Shape] | None) -> Shape | None:
     """Returns a query as a record; refuses unknown and repeated names. Raises Problem."""
     kinds = {} if shape is None else _kinds_of(shape)
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for name, text in pairs:
         if name not in kinds:
             hint = nearest(name, kinds) or (f"known: {', '.join(kinds)}" if kinds else "leave it out")
@@ -129,7 +129,7 @@ def _kinds_of(shape: type[msgspec.Struct]) -> dict[str, type]:
 _KIND_CACHE: dict[type, dict[str, type]] = {}
 
 
-def _unwrap_hint(hint: Any) -> type:
+def _unwrap_hint(hint: object) -> type:
     if get_origin(hint) is Annotated:
         return _unwrap_hint(get_args(hint)[0])
     for kind in (bool, int):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
+
+from ferrule.model.value import JsonObject
 
 if TYPE_CHECKING:
     from ferrule.servers.api.ask import Ask
@@ -40,7 +42,7 @@ class RequestField(msgspec.Struct, frozen=True):
         msgspec.structs.force_setattr(self, "key", self.name.lower().encode())
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonObject:
         """The field as JSON Schema."""
         return {"type": "string", **({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})}
 

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.endpoint import PREFIX, HttpEndpoint
 from ferrule.servers.api.replies import AnyReply, JsonReply, Problem
 from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest, HttpStream, make_inner_request
@@ -26,7 +27,7 @@ class Api:
         self._request = request
         self._caller = caller
 
-    async def get(self, path: str, **query: Any) -> Any:
+    async def get(self, path: str, **query: object) -> Any:
         """Returns the result of an operation as JSON values.
 
         Paths are written plainly, without quoting; query members that are None or empty are left out. Raises Problem,
@@ -34,12 +35,12 @@ class Api:
         """
         return await self._request_value("GET", path, query, b"", ())
 
-    async def post(self, path: str, body: Any = None, *, prefer: str = "", headers: tuple[Header, ...] = ()) -> Any:
+    async def post(self, path: str, body: object = None, *, prefer: str = "", headers: tuple[Header, ...] = ()) -> Any:
         """Posts a body and returns the result. Raises as `get` does."""
         written = b"" if body is None else msgspec.json.encode(body)
         return await self._request_value("POST", path, {}, written, (*headers, *_make_prefer_header(prefer)))
 
-    async def put(self, path: str, body: Any) -> Any:
+    async def put(self, path: str, body: object) -> Any:
         """Puts a body and returns the result. Raises as `get` does."""
         return await self._request_value("PUT", path, {}, msgspec.json.encode(body), ())
 
@@ -51,14 +52,14 @@ class Api:
         replied = await self._reply(self._build_request("GET", path, {}, b"", headers))
         return replied.source if isinstance(replied, HttpStream) else None
 
-    async def answer(self, path: str, **query: Any) -> HttpAnswer | HttpStream:
+    async def answer(self, path: str, **query: object) -> HttpAnswer | HttpStream:
         """Returns an answer as it is sent: bytes of a payload, lines of an export. Raises as `get` does."""
         replied = await self._reply(self._build_request("GET", path, query, b"", ()))
         assert not isinstance(replied, JsonReply)
         return replied
 
     async def _request_value(
-        self, method: str, path: str, query: dict[str, Any], body: bytes, headers: tuple[Header, ...]
+        self, method: str, path: str, query: JsonObject, body: bytes, headers: tuple[Header, ...]
     ) -> Any:
         replied = await self._reply(self._build_request(method, path, query, body, headers))
         if isinstance(replied, JsonReply):
@@ -72,7 +73,7 @@ class Api:
         return replied if isinstance(replied, JsonReply | HttpAnswer | HttpStream) else await replied
 
     def _build_request(
-        self, method: str, path: str, query: dict[str, Any], body: bytes, headers: tuple[Header, ...] | list[Header]
+        self, method: str, path: str, query: JsonObject, body: bytes, headers: tuple[Header, ...] | list[Header]
     ) -> HttpRequest:
         pairs = [(name, _format_value(value)) for name, value in query.items() if value is not None and value != ""]
         added = [*headers, *((b"content-type", b"application/json") for _ in range(bool(body)))]
@@ -88,12 +89,12 @@ def _make_prefer_header(prefer: str) -> tuple[Header, ...]:
     return ((b"prefer", prefer.encode()),) if prefer else ()
 
 
-def _decode_raw(value: Any) -> Any:
+def _decode_raw(value: object) -> Any:
     """Decodes values stored as JSON text, such as a tool's schemas. Raises TypeError for anything else."""
     if isinstance(value, msgspec.Raw):
         return msgspec.json.decode(value)
     raise TypeError(f"{type(value).__name__} is no JSON")
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import logging
 from math import ceil
-from typing import Any
 from urllib.parse import parse_qsl
 
 from ferrule.access.keys import Access
 from ferrule.errors import FerruleError
 from ferrule.infra.tasks import resolve
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.endpoint import HttpEndpoint
 from ferrule.servers.api.replies import Problem, problem_of
 from ferrule.servers.api.route import Router
@@ -49,7 +49,7 @@ class ConsoleEndpoint:
         )
         self._router = Router(PAGES)
         self._live = LiveUpdates(edge)
-        self._shared: dict[str, Any] = {}
+        self._shared: JsonObject = {}
 
     async def __call__(self, request: HttpRequest) -> HttpAnswer | HttpStream:
         """Answers one request, with or without a credential."""

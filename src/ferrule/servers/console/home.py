@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from ferrule.model.approval import ADMIN, APPROVE
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.auth.callers import Refused
@@ -94,7 +95,7 @@ def _oversees(view: ConsoleView) -> bool:
 # What is running
 
 
-def _describe_running(workspace: dict[str, Any], as_of: str) -> dict[str, Any]:
+def _describe_running(workspace: JsonObject, as_of: str) -> JsonObject:
     up = _micros(as_of) - _micros(workspace["started_at"])
     return {**workspace, "up": took(max(up, 1_000_000)), "address": workspace["url"].partition("://")[2]}
 
@@ -106,7 +107,7 @@ def _micros(at: str) -> int:
 # The numbers
 
 
-def _describe_now(activity: dict[str, Any], waiting: dict[str, Any]) -> dict[str, Any]:
+def _describe_now(activity: JsonObject, waiting: JsonObject) -> JsonObject:
     minutes, calls, failed = activity["minutes"], activity["calls"], activity["failed"]
     value, unit = _split(activity["p95_ms"])
     return {
@@ -132,7 +133,7 @@ def _describe_now(activity: dict[str, Any], waiting: dict[str, Any]) -> dict[str
     }
 
 
-def _is_behind(activity: dict[str, Any]) -> bool:
+def _is_behind(activity: JsonObject) -> bool:
     """Returns True while so many rows are still being read that the numbers are out of date."""
     if activity["is_complete"]:
         return False
@@ -140,11 +141,11 @@ def _is_behind(activity: dict[str, Any]) -> bool:
     return until is None or _micros(activity["as_of"]) - _micros(until) > _BEHIND
 
 
-def _count_calls(minute: dict[str, Any]) -> int:
+def _count_calls(minute: JsonObject) -> int:
     return int(minute["succeeded"] + minute["failed"] + minute["denied"] + minute["canceled"])
 
 
-def write_sentence(activity: dict[str, Any]) -> str:
+def write_sentence(activity: JsonObject) -> str:
     """Returns the state of the workspace, for people who read nothing else."""
     calls, failed = activity["calls"], activity["failed"]
     whose = "of your calls " if activity["covers"] == "own" else ""
@@ -167,7 +168,7 @@ def percent(part: int, whole: int) -> str:
     return f"{share:.1f}".removesuffix(".0")
 
 
-def write_failures(activity: dict[str, Any]) -> str:
+def write_failures(activity: JsonObject) -> str:
     """Returns how many calls failed, and of which tool most."""
     failed, failing = activity["failed"], [one for one in activity["failing"] if one["tool"]]
     if not activity["calls"]:
@@ -205,7 +206,7 @@ def spark(values: Sequence[float]) -> dict[str, str]:
     return {"line": line, "area": f"M0 30L{line[1:]}L100 30Z" if line else ""}
 
 
-def _write_waiting_note(counts: dict[str, Any], waiting: dict[str, Any], as_of: str) -> str:
+def _write_waiting_note(counts: JsonObject, waiting: JsonObject, as_of: str) -> str:
     parts = []
     if waiting["oldest_at"] is not None and waiting["count"]:
         parts.append(f"oldest {took(max(0, _micros(as_of) - _micros(waiting['oldest_at'])))}")
@@ -219,7 +220,7 @@ def _write_waiting_note(counts: dict[str, Any], waiting: dict[str, Any], as_of: 
 # The charts
 
 
-def chart_points(minutes: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+def chart_points(minutes: Sequence[JsonObject]) -> dict[str, list[Any]]:
     """Returns the data of the charts: a list for each line, one value a minute. Seconds since 1970, milliseconds,
     calls.
     """
@@ -230,7 +231,7 @@ def chart_points(minutes: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _write_legend(minutes: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _write_legend(minutes: Sequence[JsonObject]) -> dict[str, str]:
     """Returns the latest minute that has values."""
     busy = next((minute for minute in reversed(minutes) if minute["p50_ms"] is not None), None)
     last = minutes[-1] if minutes else None
@@ -242,7 +243,7 @@ def _format_time(milliseconds: float | None) -> str:
     return took(None if milliseconds is None else milliseconds * 1000)
 
 
-def write_summary(activity: dict[str, Any]) -> str:
+def write_summary(activity: JsonObject) -> str:
     """Returns the charts in words, for people who cannot see them."""
     if not activity["calls"]:
         return "No calls ended in the last hour, so there is nothing to draw."
@@ -256,7 +257,7 @@ def write_summary(activity: dict[str, Any]) -> str:
     return text + _write_worst_minute(activity["minutes"])
 
 
-def _write_worst_minute(minutes: Sequence[dict[str, Any]]) -> str:
+def _write_worst_minute(minutes: Sequence[JsonObject]) -> str:
     worst = max(minutes, key=lambda minute: minute["failed"])
     if worst["failed"] < 2:
         return ""
@@ -274,7 +275,7 @@ def _plural(number: int, word: str) -> str:
 # Who is waited for
 
 
-async def _load_waiting(view: ConsoleView) -> dict[str, Any]:
+async def _load_waiting(view: ConsoleView) -> JsonObject:
     """Returns the calls that wait: all of the inbox for people who may open it, otherwise the number of the reader's
     own.
     """
@@ -309,7 +310,7 @@ def _seconds_left(at: str | None, view: ConsoleView) -> int | None:
     return max(0, (_micros(at) - view.edge.app.services.wall()) // 1_000_000)
 
 
-def _describe_item(item: dict[str, Any], view: ConsoleView) -> dict[str, Any]:
+def _describe_item(item: JsonObject, view: ConsoleView) -> JsonObject:
     return {
         "invocation_id": item["invocation_id"],
         "tool": display_name(item),
@@ -320,7 +321,7 @@ def _describe_item(item: dict[str, Any], view: ConsoleView) -> dict[str, Any]:
     }
 
 
-def write_needs(item: dict[str, Any]) -> str:
+def write_needs(item: JsonObject) -> str:
     """Returns what a waiting call needs, in a few words."""
     if item["purpose"] == "input":
         return "needs an answer"
@@ -336,7 +337,7 @@ _MOST_UPSTREAMS = 30
 """Systems that are shown, those in trouble first: a large catalog reaches hundreds."""
 
 
-def _describe_upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
+def _describe_upstreams(listed: JsonObject | None) -> JsonObject | None:
     if listed is None:
         return None
     kinds = {"failing": "bad", "slow": "warn", "healthy": "ok", "quiet": "off"}
@@ -362,7 +363,7 @@ def _describe_upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _describe_health(item: dict[str, Any]) -> str:
+def _describe_health(item: JsonObject) -> str:
     """Returns the health of a system in a few words."""
     match item["health"]:
         case "quiet":
@@ -373,7 +374,7 @@ def _describe_health(item: dict[str, Any]) -> str:
             return f"p95 {_format_time(item['p95_ms'])}"
 
 
-def _describe_policy(overview: dict[str, Any] | None) -> dict[str, Any] | None:
+def _describe_policy(overview: JsonObject | None) -> JsonObject | None:
     if overview is None:
         return None
     return {
@@ -384,7 +385,7 @@ def _describe_policy(overview: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-async def _load_check(view: ConsoleView) -> dict[str, Any] | None:
+async def _load_check(view: ConsoleView) -> JsonObject | None:
     """Returns the check of the definitions in numbers; None for people who may not see the catalog."""
     if not _oversees(view):
         return None
@@ -397,7 +398,7 @@ async def _load_check(view: ConsoleView) -> dict[str, Any] | None:
     return {"problem": None, "summary": page["summary"]}
 
 
-async def _load_recent(view: ConsoleView, top: str) -> dict[str, Any]:
+async def _load_recent(view: ConsoleView, top: str) -> JsonObject:
     """Returns the newest calls; with `top` those from that row on, and how many are newer."""
     begin = int(top) if top.isdecimal() and len(top) < _LONGEST_NUMBER else None
     try:
@@ -421,7 +422,7 @@ def write_newer_calls(number: int) -> str:
     return _plural(number, "newer call") if number < _LOOKED_FOR_NEWER else f"more than {number - 1} newer calls"
 
 
-def _describe_call(item: dict[str, Any]) -> dict[str, Any]:
+def _describe_call(item: JsonObject) -> JsonObject:
     kept = ("invocation_id", "at", "agent", "principal", "decision")
     status = "denied" if item["standing"] == "refused" else item["standing"]
     shown = {

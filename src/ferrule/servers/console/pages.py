@@ -5,9 +5,8 @@ To add a page, write its function and its record in its own file, and name the f
 
 from __future__ import annotations
 
-from typing import Any
-
 from ferrule.model.approval import CALL
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console import home
 from ferrule.servers.console.calls import batches, invocations
@@ -37,7 +36,7 @@ async def show_jump(view: ConsoleView) -> HttpAnswer:
     return view.fragment("jump_found.html", found=found)
 
 
-async def _find_tools(view: ConsoleView, words: str) -> list[tuple[dict[str, Any], str]]:
+async def _find_tools(view: ConsoleView, words: str) -> list[tuple[JsonObject, str]]:
     """Returns the best matching tools that the reader may see, each with its name there."""
     if oversees(view):
         listed = (await view.api.get("/catalog/search", q=words, limit=_MOST_FOUND))["items"]

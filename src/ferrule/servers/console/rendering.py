@@ -11,12 +11,12 @@ import json
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest
 from ferrule.servers.console.markdown import render_markdown
 
@@ -89,7 +89,7 @@ def environment() -> Environment:
     return made
 
 
-def render(template: str, values: dict[str, Any]) -> bytes:
+def render(template: str, values: JsonObject) -> bytes:
     """Renders a page or a part of one."""
     return environment().get_template(template).render(values).encode()
 
@@ -158,7 +158,7 @@ def part(text: str) -> str:
     return quote(text, safe="")
 
 
-def query(**members: Any) -> str:
+def query(**members: object) -> str:
     """Returns a query of the members that have a value: `?status=failed&tool=x`, or nothing."""
     given = {name: value for name, value in members.items() if value is not None and value is not False and value != ""}
     return f"?{urlencode(given, doseq=True)}" if given else ""
@@ -170,7 +170,7 @@ def initials(name: str) -> str:
     return ("".join(word[0] for word in words[:2]) if len(words) > 1 else name[:2]).upper() or "?"
 
 
-def line(value: Any, most: int = 120) -> str:
+def line(value: object, most: int = 120) -> str:
     """Returns a JSON value on one line, cut."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -186,12 +186,12 @@ def normalize_json(text: str) -> str:
         return text
 
 
-def pretty(value: Any) -> Markup:
+def pretty(value: object) -> Markup:
     """Returns a JSON value over several lines, with its keys, texts and numbers marked."""
     return Markup("\n").join(json_lines(value))
 
 
-def json_lines(value: Any) -> list[Markup]:
+def json_lines(value: object) -> list[Markup]:
     """Returns the lines of a marked JSON value, for views that number or compare them."""
     return [_mark_line(text) for text in json.dumps(value, indent=2, ensure_ascii=False).split("\n")]
 

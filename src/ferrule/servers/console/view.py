@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl, quote
 
 import msgspec
 
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import JSON, Header, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.auth.callers import Caller, has_scope
 from ferrule.servers.console.api import Api
@@ -38,7 +39,7 @@ class ConsoleView:
         edge: Edge,
         parts: dict[str, str],
         proof: str,
-        shared: dict[str, Any],
+        shared: JsonObject,
     ) -> None:
         self.request = request
         self.caller = caller
@@ -79,7 +80,7 @@ class ConsoleView:
         for name, value in pairs:
             self.form.setdefault(name, []).append(value.replace("\r\n", "\n"))
 
-    async def page(self, template: str, *, status: int = 200, **values: Any) -> HttpAnswer:
+    async def page(self, template: str, *, status: int = 200, **values: object) -> HttpAnswer:
         """Returns a full page from a template that extends `base.html`. `values` are JSON values: they are the page's
         twin.
         """
@@ -88,7 +89,7 @@ class ConsoleView:
         return HttpAnswer(status, render(template, {**values, **await self._frame_values()}), [HTML, NO_STORE])
 
     def fragment(
-        self, template: str, *, status: int = 200, headers: tuple[Header, ...] = (), **values: Any
+        self, template: str, *, status: int = 200, headers: tuple[Header, ...] = (), **values: object
     ) -> HttpAnswer:
         """Returns a part of a page."""
         common = {"proof": self.proof, "who": self.caller.identity.principal, **self._list_permissions()}
@@ -109,7 +110,7 @@ class ConsoleView:
     def _list_permissions(self) -> dict[str, bool]:
         return {"may_call": self.may(CALL), "may_approve": self.may(APPROVE), "may_admin": self.may(ADMIN)}
 
-    async def _frame_values(self) -> dict[str, Any]:
+    async def _frame_values(self) -> JsonObject:
         """Returns the values of the frame around every page."""
         identity = self.caller.identity
         return {

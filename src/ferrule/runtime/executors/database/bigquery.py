@@ -19,6 +19,7 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.api_request import reach, read_json_object, status_failure
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.engine import (
     BATCH,
     BadMembers,
@@ -133,7 +134,7 @@ class BigqueryDatabase:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await asyncio.sleep(0)  # what has ended takes itself off in the next turn
 
-    def _query_body(self, query: Query) -> dict[str, Any]:
+    def _query_body(self, query: Query) -> JsonObject:
         members = self._spec.members
         dataset = {"projectId": self._project, "datasetId": str(members["dataset"])} if members.get("dataset") else None
         names = dict.fromkeys(query.statement.names)
@@ -155,7 +156,7 @@ class BigqueryDatabase:
         with suppress(ExecutionFailed, DatabaseFailed):
             await self._send("POST", f"/jobs/{quote(job.job_id)}/cancel{job.location_query()}", {}, is_reading=False)
 
-    async def _send(self, method: str, path: str, body: dict[str, Any] | None, *, is_reading: bool) -> dict[str, Any]:
+    async def _send(self, method: str, path: str, body: JsonObject | None, *, is_reading: bool) -> JsonObject:
         members = self._spec.members
         account = dict(members) if members.get("private_key") else None
         scope = f"{_SCOPE}.readonly" if is_reading else _SCOPE
@@ -202,13 +203,13 @@ class _Job(msgspec.Struct, frozen=True):
     def location_query(self) -> str:
         return f"?{urlencode({'location': self.location})}" if self.location else ""
 
-    def results_path(self, page: Any) -> str:
+    def results_path(self, page: object) -> str:
         reference = {"location": self.location, "pageToken": page or "", "maxResults": BATCH, "timeoutMs": 10_000}
         reference["formatOptions.useInt64Timestamp"] = "true"
         return f"/queries/{quote(self.job_id)}?{urlencode({name: value for name, value in reference.items() if value})}"
 
 
-def _read_failure(answer: Mapping[str, Any], errors: Any) -> FailureReport | None:
+def _read_failure(answer: Mapping[str, object], errors: object) -> FailureReport | None:
     """Reads the failure in an answer, by BigQuery's `reason`; None when the reason is unknown."""
     inner = answer.get("error")
     listed = errors or (inner.get("errors") if isinstance(inner, dict) else None)
@@ -225,7 +226,7 @@ _TYPES = {"integer": "INT64", "number": "FLOAT64", "boolean": "BOOL", "date-time
           "base64": "BYTES", "object": "JSON"}  # fmt: skip
 
 
-def _parameter(name: str, query: Query) -> dict[str, Any]:
+def _parameter(name: str, query: Query) -> JsonObject:
     value, form = query.values.get(name), query.formats.get(name, "")
     if isinstance(value, list):
         kind = _kind(value[0], "") if value else "STRING"
@@ -242,7 +243,7 @@ def _parameter(name: str, query: Query) -> dict[str, Any]:
     }
 
 
-def _kind(value: Any, form: str) -> str:
+def _kind(value: object, form: str) -> str:
     if form in _TYPES and not (form == "integer" and isinstance(value, float)):
         return _TYPES[form]
     if isinstance(value, bool):
@@ -254,7 +255,7 @@ def _kind(value: Any, form: str) -> str:
     return "JSON" if isinstance(value, dict) else "STRING"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json_text(value) if isinstance(value, list | dict) else str(value)
@@ -264,11 +265,11 @@ def _cells(row: Mapping[str, Any]) -> list[Any]:
     return [cell.get("v") for cell in row.get("f") or []]
 
 
-def _columns(fields: list[dict[str, Any]], wants: Mapping[str, str]) -> Columns:
+def _columns(fields: list[JsonObject], wants: Mapping[str, str]) -> Columns:
     return Columns([str(field.get("name", "")) for field in fields], wants, [_convert(field) for field in fields])
 
 
-def _convert(field: Mapping[str, Any]) -> Convert:
+def _convert(field: Mapping[str, object]) -> Convert:
     one = _convert_one(field)
     if field.get("mode") == "REPEATED":
         return lambda value: [None if each.get("v") is None else one(each["v"]) for each in value]

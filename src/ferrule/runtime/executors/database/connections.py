@@ -174,7 +174,7 @@ def tls_of(spec: ConnectionSpec, host: str, address: str) -> NamedContext | None
     return context
 
 
-def _tls_mode(members: Mapping[str, Any], usual: str) -> str:
+def _tls_mode(members: Mapping[str, object], usual: str) -> str:
     wanted = members.get("sslmode", members.get("ssl"))
     if wanted is None:
         return usual

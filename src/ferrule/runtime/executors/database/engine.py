@@ -41,7 +41,7 @@ class QueryReport(msgspec.Struct):
     ref: dict[str, Any] = {}
     """Native ids, for the record."""
 
-    def add_refs(self, **ref: Any) -> None:
+    def add_refs(self, **ref: object) -> None:
         """Adds native ids."""
         self.ref = {**self.ref, **ref}
 
@@ -107,7 +107,7 @@ class BadMembers(ValueError):
     """Connection members that cannot be used; the message names them."""
 
 
-def target_of(members: Mapping[str, Any]) -> Target:
+def target_of(members: Mapping[str, object]) -> Target:
     """Parses host and port strictly: what was checked is what is dialled. Raises BadMembers."""
     try:
         host = str(members["host"]).strip()

@@ -21,6 +21,7 @@ from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.tasks import TimeLimits
 from ferrule.model.credentials import Credentials
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.engine import (
     BadMembers,
     ConnectionSpec,
@@ -82,7 +83,7 @@ class DatabaseExecutor:
         return DatabaseRun(self, plan, shape_of(tool, plan), credentials)
 
     def database(
-        self, plan: QueryPlan, credentials: Credentials, members: dict[str, Any], *, is_confined: bool
+        self, plan: QueryPlan, credentials: Credentials, members: JsonObject, *, is_confined: bool
     ) -> Database:
         """Returns the database for connection members, without connecting. Raises ExecutionFailed."""
         engine = plan.transport.engine
@@ -167,11 +168,11 @@ class DatabaseRun:
         self._credentials = credentials
         self._digest = plan.statement.digest if plan.statement is not None else ""
         self._required = required_members("database", plan.transport.engine, credentials.scheme)
-        self._known: tuple[int, bool, dict[str, Any], Database] | None = None
+        self._known: tuple[int, bool, JsonObject, Database] | None = None
         self.upstream = f"database:{credentials.label}"
         self.runs_in_place = plan.transport.engine in _ON_THE_LOOP
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Output:
         """Runs the query and returns its rows. Raises ExecutionFailed."""
         plan = self._plan
         loop = asyncio.get_running_loop()
@@ -230,12 +231,12 @@ class DatabaseRun:
         self._known = executor.generation, context.is_confined, members, found
         return found
 
-    async def _statement(self, arguments: dict[str, Any], database: Database) -> tuple[Statement, Mapping[str, Any]]:
+    async def _statement(self, arguments: JsonObject, database: Database) -> tuple[Statement, Mapping[str, Any]]:
         if self._plan.transport.query_method == "orm":
             return await orm_statement(arguments, self._plan, database)
         return self._read_input_statement(arguments)
 
-    def _read_input_statement(self, arguments: dict[str, Any]) -> tuple[Statement, Mapping[str, Any]]:
+    def _read_input_statement(self, arguments: JsonObject) -> tuple[Statement, Mapping[str, Any]]:
         """Reads the statement and its values from the input. Raises ExecutionFailed (`invalid_arguments`,
         `permission_denied`)."""
         plan, values = self._plan, arguments.get("params") or {}

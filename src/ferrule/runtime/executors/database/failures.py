@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.model.failure import ErrorClass
+from ferrule.model.value import JsonObject
 
 _MOST = 300
 
@@ -139,6 +140,6 @@ def failure_of_call(error: DatabaseFailed, tool_id: str, *, is_fixed: bool) -> E
     )
 
 
-def _excerpt(ref: str, text: str) -> dict[str, Any]:
+def _excerpt(ref: str, text: str) -> JsonObject:
     first = text.splitlines()[0] if text.splitlines() else ""
     return {"database_error": ref, "message": first[:_MOST] + ("…" if len(first) > _MOST else "")}

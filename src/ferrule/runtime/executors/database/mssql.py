@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from ferrule.infra.drivers import load_driver
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.engine import BadMembers, ConnectionSpec, Query, resolve_addresses, target_of
 from ferrule.runtime.executors.database.failures import LOST, STATES, FailureKind, FailureReport, kind_of_state
 from ferrule.runtime.executors.database.threads import ThreadedDatabase
@@ -61,7 +62,7 @@ class MssqlDatabase(ThreadedDatabase):
             with suppress(Exception):
                 cursor.close()
 
-    def begin(self, raw: Any, query: Query, text: str, values: list[Any]) -> tuple[Any, dict[str, Any]]:
+    def begin(self, raw: Any, query: Query, text: str, values: list[Any]) -> tuple[Any, JsonObject]:
         """Runs a statement in a transaction of its own."""
         raw.timeout = max(1, round(query.seconds))
         cursor = raw.cursor()

@@ -180,7 +180,7 @@ def values_of(query: Query) -> list[Any]:
     return made
 
 
-def _value(value: Any, form: str) -> Any:
+def _value(value: object, form: str) -> Any:
     if isinstance(value, str):
         if form == "base64":
             return base64.b64decode(value, validate=True)

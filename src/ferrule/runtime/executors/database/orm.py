@@ -16,6 +16,7 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.misfits import describe_complaint
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.engine import Database, LiveTable
 from ferrule.runtime.executors.database.settings import QueryPlan
 from ferrule.runtime.executors.database.statements import Dialect, Statement
@@ -59,7 +60,7 @@ MEMBERS = OrmRequest.__struct_fields__
 
 
 async def orm_statement(
-    arguments: dict[str, Any], plan: QueryPlan, database: Database
+    arguments: JsonObject, plan: QueryPlan, database: Database
 ) -> tuple[Statement, Mapping[str, Any]]:
     """Builds a statement and its values from the input. Raises ExecutionFailed (`invalid_arguments`), DatabaseFailed."""
     try:
@@ -100,7 +101,7 @@ class _StatementWriter:
         self._dialect = dialect
         self._pieces = [""]
         self._names: list[str] = []
-        self._values: dict[str, Any] = {}
+        self._values: JsonObject = {}
 
     def statement(self) -> tuple[Statement, Mapping[str, Any]]:
         request = self._request
@@ -182,7 +183,7 @@ class _StatementWriter:
             self._add(f"{column} {_COMPARISONS[condition.op]} ")
             self._bind(condition.value)
 
-    def _in(self, column: str, values: Any) -> None:
+    def _in(self, column: str, values: object) -> None:
         if not isinstance(values, list) or len(values) > _MOST:
             raise _bad_request(f"the value of an 'in' filter must be a list of at most {_MOST} values")
         if not values:
@@ -194,7 +195,7 @@ class _StatementWriter:
             self._bind(value)
         self._add(")")
 
-    def _assign_columns(self, values: dict[str, Any], between: str) -> None:
+    def _assign_columns(self, values: JsonObject, between: str) -> None:
         if not values:
             raise _bad_request(f"an {self._request.operation} needs 'values'")
         for position, (name, value) in enumerate(values.items()):
@@ -218,7 +219,7 @@ class _StatementWriter:
     def _add(self, text: str) -> None:
         self._pieces[-1] += text
 
-    def _bind(self, value: Any) -> None:
+    def _bind(self, value: object) -> None:
         name = f"p{len(self._names) + 1}"
         self._names.append(name)
         self._values[name] = value

@@ -135,7 +135,7 @@ def _parameter(value: Any, kind: str) -> Any:
     return scalar_text(value)
 
 
-def _element(value: Any, kind: str) -> Any:
+def _element(value: object, kind: str) -> Any:
     return [_element(member, kind) for member in value] if isinstance(value, list) else _parameter(value, kind[:-2])
 
 
@@ -147,13 +147,13 @@ def _integer(value: Any) -> int:
     return int(value)
 
 
-def _float(value: Any) -> float:
+def _float(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError
     return float(value)
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.lower() in ("true", "t", "yes", "on", "1", "false", "f", "no", "off", "0"):

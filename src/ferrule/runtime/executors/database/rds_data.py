@@ -17,6 +17,7 @@ import msgspec
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.api_request import read_json_object
 from ferrule.infra.clouds.aws_errors import make_aws_failure, read_aws_error
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.engine import (
     BadMembers,
     ConnectionSpec,
@@ -113,8 +114,8 @@ class RdsDataDatabase:
     async def _begin(self) -> str:
         return str((await self._send("/BeginTransaction", {})).get("transactionId", ""))
 
-    async def _execute(self, text: str, parameters: list[dict[str, Any]], transaction: str | None) -> dict[str, Any]:
-        request: dict[str, Any] = {
+    async def _execute(self, text: str, parameters: list[JsonObject], transaction: str | None) -> JsonObject:
+        request: JsonObject = {
             "sql": text,
             "parameters": parameters,
             "includeResultMetadata": True,
@@ -126,7 +127,7 @@ class RdsDataDatabase:
         with suppress(ExecutionFailed, DatabaseFailed):
             await self._send("/RollbackTransaction", {"transactionId": transaction}, is_bare=True)
 
-    async def _send(self, path: str, request: dict[str, Any], *, is_bare: bool = False) -> dict[str, Any]:
+    async def _send(self, path: str, request: JsonObject, *, is_bare: bool = False) -> JsonObject:
         members = self._spec.members
         body = {"resourceArn": str(members["cluster_arn"]), "secretArn": self._secret(), **request}
         if not is_bare:
@@ -168,9 +169,9 @@ class RdsDataDatabase:
         task.add_done_callback(self._tasks.discard)
 
 
-def _parameter(name: str, query: Query) -> dict[str, Any]:
+def _parameter(name: str, query: Query) -> JsonObject:
     value, form = query.values.get(name), query.formats.get(name, "")
-    made: dict[str, Any] = {"name": name, "value": {"isNull": True}}
+    made: JsonObject = {"name": name, "value": {"isNull": True}}
     if isinstance(value, bool):
         made["value"] = {"booleanValue": value}
     elif isinstance(value, int) and -(2**63) <= value < 2**63:
@@ -189,7 +190,7 @@ def _parameter(name: str, query: Query) -> dict[str, Any]:
     return made
 
 
-def _rows(found: Mapping[str, Any], wants: Mapping[str, str]) -> list[dict[str, Any]]:
+def _rows(found: Mapping[str, Any], wants: Mapping[str, str]) -> list[JsonObject]:
     metadata = found.get("columnMetadata") or []
     names = [str(column.get("label") or column.get("name") or "") for column in metadata]
     converts = [_convert(str(column.get("typeName", "")).lower()) for column in metadata]
@@ -223,7 +224,7 @@ def _convert(kind: str) -> Convert:
     return _number
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     if isinstance(value, float):
         return float_json(value)
     return integer_json(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -16,6 +16,7 @@ import msgspec
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.infra.network.guard import Forbidden
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.connections import PoolClosed
 from ferrule.runtime.executors.database.engine import QueryReport, Rows
 from ferrule.runtime.executors.database.failures import DatabaseFailed
@@ -37,7 +38,7 @@ class ResultShape(msgspec.Struct, frozen=True):
     """JSON types by column."""
     requires: tuple[str, ...] = ()
 
-    def value(self, rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Any:
+    def value(self, rows: list[JsonObject], facts: Mapping[str, object]) -> Any:
         """Builds a complete result. Raises ExecutionFailed when the shape is one row and there is not exactly one."""
         known_facts = {name: facts[name] for name in self.facts if facts.get(name) is not None}
         if self.rows_member is not None:
@@ -58,7 +59,7 @@ class ResultShape(msgspec.Struct, frozen=True):
         )
 
     async def stream(
-        self, held: list[bytes], more: AsyncIterator[bytes], facts: Mapping[str, Any]
+        self, held: list[bytes], more: AsyncIterator[bytes], facts: Mapping[str, object]
     ) -> AsyncIterator[bytes]:
         """Yields the result as JSON text, row by row. Reads `facts` only after the last row."""
         yield b"{" + encode(self.rows_member or "rows") + b":["
@@ -97,7 +98,7 @@ def shape_of(tool: Tool, plan: QueryPlan) -> ResultShape:
     return ResultShape(tool.tool_id, place, facts, _kinds(holder.get("items") if isinstance(holder, dict) else None))
 
 
-def _schema(tool: Tool) -> dict[str, Any]:
+def _schema(tool: Tool) -> JsonObject:
     try:
         read = msgspec.json.decode(tool.output_schema) if tool.output_schema else {}
     except msgspec.DecodeError:
@@ -105,7 +106,7 @@ def _schema(tool: Tool) -> dict[str, Any]:
     return read if isinstance(read, dict) else {}
 
 
-def _holds_rows(member: Any) -> bool:
+def _holds_rows(member: object) -> bool:
     """Returns True for an array of objects, or of items without a stated type."""
     if not isinstance(member, dict) or member.get("type") != "array":
         return False
@@ -113,7 +114,7 @@ def _holds_rows(member: Any) -> bool:
     return not isinstance(items, dict) or not items or items.get("type", "object") == "object"
 
 
-def _kinds(schema: Any) -> dict[str, str]:
+def _kinds(schema: object) -> dict[str, str]:
     members = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(members, dict):
         return {}
@@ -142,12 +143,12 @@ class RowCollector:
         self._rows = rows
         self._answer = answer
         self._count = self._size = 0
-        self._facts: dict[str, Any] = {}
+        self._facts: JsonObject = {}
 
     async def output(self, failure: Callable[[Exception], ExecutionFailed], end: float) -> Output:
         """Builds the output of the call. A stream outlives this method: `failure` translates its errors, and it ends at `end`."""
         plan, shape = self._plan, self._shape
-        held: list[dict[str, Any]] = []
+        held: list[JsonObject] = []
         pieces: list[bytes] = []
         may_stream = plan.is_read_only and shape.rows_member is not None
         async for batch in self._rows:
@@ -186,7 +187,7 @@ class RowCollector:
         if self._plan.transport.truncates:
             self._facts.setdefault("truncated", False)
 
-    async def _take_within_limits(self, batch: list[dict[str, Any]]) -> _EncodedBatch:
+    async def _take_within_limits(self, batch: list[JsonObject]) -> _EncodedBatch:
         """Encodes a batch up to the limits. Raises ExecutionFailed (`result_too_large`)."""
         plan = self._plan
         pieces: list[bytes] = []
@@ -200,7 +201,7 @@ class RowCollector:
             pieces.append(piece)
         return _EncodedBatch(batch, pieces)
 
-    def _end_at_limit(self, rows: list[dict[str, Any]], pieces: list[bytes]) -> _EncodedBatch:
+    def _end_at_limit(self, rows: list[JsonObject], pieces: list[bytes]) -> _EncodedBatch:
         plan = self._plan
         if plan.transport.truncates and plan.is_read_only:
             self._facts["truncated"] = True

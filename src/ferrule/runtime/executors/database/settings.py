@@ -4,13 +4,14 @@ The executor reads them when it prepares a tool; nothing is connected."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import DatabaseUpstreams
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.statements import (
     CHANGING,
     CONTROLLING,
@@ -96,7 +97,7 @@ def plan_of(tool: Tool, limits: DatabaseUpstreams) -> QueryPlan:
     )
 
 
-def members_of(schema: bytes | None) -> dict[str, Any]:
+def members_of(schema: bytes | None) -> JsonObject:
     """Returns the properties of an input or output schema."""
     try:
         read = msgspec.json.decode(schema) if schema else {}
@@ -113,7 +114,7 @@ def _allowed_verbs(engine: EngineName, dialect: Dialect) -> frozenset[str]:
     return READING | (_REFUSED if dialect == "mysql" else _REFUSED | {"create", "drop", "alter", "truncate"})
 
 
-def _formats(members: dict[str, Any]) -> dict[str, str]:
+def _formats(members: JsonObject) -> dict[str, str]:
     """Reads the format of each parameter from the input schema: `date-time`, `date`, `base64`, or its type."""
     found: dict[str, str] = {}
     for name, member in members.items():

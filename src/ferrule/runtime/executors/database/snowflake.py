@@ -12,6 +12,7 @@ from typing import Any
 
 from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.urls import BadUrl, Target, parse_host
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.engine import BATCH, BadMembers, ConnectionSpec, Query, resolve_addresses
 from ferrule.runtime.executors.database.failures import LOST, STATES, FailureKind, FailureReport, kind_of_state
 from ferrule.runtime.executors.database.threads import ThreadedDatabase
@@ -78,7 +79,7 @@ class SnowflakeDatabase(ThreadedDatabase):
         if number is not None:
             raw.cursor().abort_query(number)
 
-    def begin(self, raw: Any, query: Query, text: str, values: list[Any]) -> tuple[Any, dict[str, Any]]:
+    def begin(self, raw: Any, query: Query, text: str, values: list[Any]) -> tuple[Any, JsonObject]:
         """Starts a statement, and waits for it by its id."""
         cursor = raw.cursor()
         raw.ferrule_query = None
@@ -87,7 +88,7 @@ class SnowflakeDatabase(ThreadedDatabase):
         cursor.get_results_from_sfqid(number)
         return _StartedCursor(cursor), {"query_id": number}
 
-    def end(self, raw: Any, keep: bool) -> None:
+    def end(self, raw: object, keep: bool) -> None:
         """Does nothing: with autocommit each statement is a transaction of its own."""
 
     def parse(self, raw: Any, text: str, count: int) -> None:
@@ -162,7 +163,7 @@ def _fold_case(name: str) -> str:
     return name.lower() if name == name.upper() else name
 
 
-def _target(members: Mapping[str, Any]) -> Target:
+def _target(members: Mapping[str, object]) -> Target:
     account = str(members["account"])
     try:
         if not _ACCOUNT.fullmatch(account):

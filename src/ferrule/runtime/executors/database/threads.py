@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.database.connections import Pool
 from ferrule.runtime.executors.database.engine import (
     BATCH,
@@ -51,7 +52,7 @@ class ThreadedSession:
         """Returns True: blocking drivers cannot tell without a query."""
         return True
 
-    async def run(self, work: Callable[..., T], *given: Any) -> T:
+    async def run(self, work: Callable[..., T], *given: object) -> T:
         """Runs something in a thread. A cancel leaves it running; closing the session stops it."""
         running = self._running = asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
         done: T = await asyncio.shield(running)
@@ -86,19 +87,19 @@ class ThreadedDatabase(ABC):
         """Opens a connection of the driver. Called in a thread."""
 
     @abstractmethod
-    def stop(self, raw: Any, cursor: Any) -> None:
+    def stop(self, raw: object, cursor: object) -> None:
         """Has the server stop what a connection does. Called in a thread."""
 
     @abstractmethod
-    def begin(self, raw: Any, query: Query, text: str, values: list[Any]) -> tuple[Any, dict[str, Any]]:
+    def begin(self, raw: object, query: Query, text: str, values: list[Any]) -> tuple[Any, JsonObject]:
         """Runs a statement; returns the cursor with its rows, and native ids. Called in a thread."""
 
     @abstractmethod
-    def end(self, raw: Any, keep: bool) -> None:
+    def end(self, raw: object, keep: bool) -> None:
         """Ends the transaction, if there is one: commits when `keep`, else rolls back. Called in a thread."""
 
     @abstractmethod
-    def parse(self, raw: Any, text: str, count: int) -> None:
+    def parse(self, raw: object, text: str, count: int) -> None:
         """Has the server parse a statement with `count` parameters without running it. Called in a thread."""
 
     def columns(self, cursor: Any, query: Query) -> Columns:
@@ -202,6 +203,6 @@ def _close_late(connecting: asyncio.Future[Any]) -> None:
             connecting.result().close()
 
 
-def bind_value(value: Any) -> Any:
+def bind_value(value: object) -> Any:
     """Converts a value of an input for binding: lists and objects become JSON."""
     return json_text(value) if isinstance(value, list | dict) else value

@@ -15,6 +15,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from ferrule.model.value import JsonObject
+
 _EXACT = 2**53
 Convert = Callable[[Any], Any]
 
@@ -99,7 +101,7 @@ _BY_TYPE: dict[type, Convert] = {
 }
 
 
-def convert_to(value: Any, kind: str) -> Any:
+def convert_to(value: object, kind: str) -> Any:
     """Converts a JSON value to the type that the output schema wants, where nothing is lost."""
     if kind in ("object", "array"):
         return _parse_json(value)
@@ -114,7 +116,7 @@ def convert_to(value: Any, kind: str) -> Any:
     return value
 
 
-def _parse_json(value: Any) -> Any:
+def _parse_json(value: object) -> Any:
     """Parses a string that holds JSON, for databases without a type for it."""
     try:
         return parse_json(value) if isinstance(value, str) else value
@@ -147,7 +149,7 @@ class Columns:
             if convert is not None or name in wants
         ]
 
-    def rows(self, rows: Iterable[Iterable[Any]]) -> list[dict[str, Any]]:
+    def rows(self, rows: Iterable[Iterable[object]]) -> list[JsonObject]:
         """Converts rows to JSON objects."""
         names, steps = self._names, self._steps
         made = [dict(zip(names, row, strict=False)) for row in rows]
@@ -179,7 +181,7 @@ def distinct_names(names: Sequence[str]) -> list[str]:
     return list(taken)
 
 
-def scalar_text(value: Any) -> str:
+def scalar_text(value: object) -> str:
     """Converts a value of an input to the text that a database reads: numbers and booleans as usual, the rest as JSON."""
     if isinstance(value, str):
         return value
@@ -190,6 +192,6 @@ def scalar_text(value: Any) -> str:
     return json_text(value)
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Encodes a value of an input as JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -22,6 +22,7 @@ from ferrule.model.misfits import describe_complaint
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import HumanUpstreams
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.builtin import TRANSPORTS
 from ferrule.runtime.executors.definition import read_transport
 from ferrule.runtime.executors.human.notices import CALLBACK, NotNotified, TaskNotifier, notifier_of, notify_in_time
@@ -58,7 +59,7 @@ class HumanTask(msgspec.Struct, frozen=True, kw_only=True):
     """The type of the transport that carries its notices."""
     answer_schema: dict[str, Any]
 
-    def question(self, redacted: Any) -> str:
+    def question(self, redacted: object) -> str:
         """Returns the text for the person about one call."""
         members = redacted if isinstance(redacted, dict) else {}
         return _PLACE.sub(lambda found: _fill_member(found[0], found[1], members), self.message)
@@ -95,12 +96,12 @@ def read_task(tool: Tool, upstream: HumanUpstreams) -> HumanTask:
     )
 
 
-def _schema(tool: Tool) -> dict[str, Any]:
+def _schema(tool: Tool) -> JsonObject:
     schema = msgspec.json.decode(tool.output_schema) if tool.output_schema is not None else {}
     return schema if isinstance(schema, dict) else {}
 
 
-def _fill_member(place: str, name: str, members: dict[str, Any]) -> str:
+def _fill_member(place: str, name: str, members: JsonObject) -> str:
     if name not in members:
         return place
     value = members[name]
@@ -139,7 +140,7 @@ class HumanExecutor:
         )
         return find(tool) if find is not None else None
 
-    def reply_value(self, tool: Tool, value: Any) -> Any:
+    def reply_value(self, tool: Tool, value: object) -> Any:
         """Extracts a person's answer from a message of a reply queue."""
         try:
             given = Formats(tool, read_transport(tool, QueueSettings)).read(value).value
@@ -170,7 +171,7 @@ class HumanRun:
         self._notifier = notifier
         self._services = services
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Waiting:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Waiting:
         """Sends the notice and parks the call. Raises ExecutionFailed when the tool's setup is wrong; no task is created then."""
         redacted = self._services.redact_arguments(self._tool, arguments)
         message = self._task.question(redacted)
@@ -194,7 +195,7 @@ class HumanRun:
             ),
         )
 
-    async def resume(self, state: bytes, answer: Any, context: Context) -> Output:
+    async def resume(self, state: bytes, answer: object, context: Context) -> Output:
         """Returns the answer as the output; it was checked against the schema when it was accepted."""
         native = msgspec.json.decode(state) if state else None
         return Output(answer, native_refs=(native,) if native else ())
@@ -203,7 +204,7 @@ class HumanRun:
         """Checks the transport of notices; the inbox works in any case. Raises ExecutionFailed."""
         return f"the inbox takes its tasks; {await self._notifier.probe(context)}"
 
-    def _notice(self, message: str, redacted: Any, context: Context) -> dict[str, Any]:
+    def _notice(self, message: str, redacted: object, context: Context) -> JsonObject:
         expires_at = round((self._services.now() + self._task.expires_seconds) * MICROSECONDS)
         return {
             "invocation_id": context.invocation_id,
@@ -217,7 +218,7 @@ class HumanRun:
             "callback": self._callback(context, expires_at) if self._notifier.reply_channel == CALLBACK else None,
         }
 
-    def _callback(self, context: Context, expires_at: int) -> dict[str, Any] | None:
+    def _callback(self, context: Context, expires_at: int) -> JsonObject | None:
         token = self._services.issue_callback(context.invocation_id, expires_at)
         if not token:
             return None

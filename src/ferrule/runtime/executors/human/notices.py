@@ -21,6 +21,7 @@ from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import read_tool_credentials, read_transport
 from ferrule.runtime.executors.transport_services import TransportServices
 
@@ -46,7 +47,7 @@ class TaskNotifier(Protocol):
     reply_channel: str
     """The channel through which an answer may arrive."""
 
-    async def notify(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+    async def notify(self, notice: JsonObject, context: Context) -> JsonObject:
         """Sends the notice of one task; returns its native ids. Raises NotNotified; ExecutionFailed when the setup is wrong."""
 
     async def probe(self, context: Context) -> str:
@@ -71,7 +72,7 @@ class RestNotifier:
         method, _, self._path = self._rest.endpoint.partition(" ")
         self._method = method if method in _WITH_BODY else "POST"
 
-    async def notify(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+    async def notify(self, notice: JsonObject, context: Context) -> JsonObject:
         """Tells of one task."""
         headers = await _unless_fatal(self._services.vault.headers(self._credentials, context))
         every = {"Content-Type": "application/json", "Idempotency-Key": notice["invocation_id"], **headers}
@@ -104,7 +105,7 @@ class RestNotifier:
             raise NotNotified(str(error) or type(error).__name__) from None
         return fetched.status
 
-    def _fill_url(self, shown: Any) -> str:
+    def _fill_url(self, shown: object) -> str:
         members = shown if isinstance(shown, dict) else {}
         return f"{self._rest.base_url}{'/'.join(_segment(part, members) for part in self._path.split('/'))}"
 
@@ -126,7 +127,7 @@ class TransportNotifier:
         receiver = find(tool) if find is not None else None
         self.reply_channel = CALLBACK if receiver is None else receiver.channel
 
-    async def notify(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+    async def notify(self, notice: JsonObject, context: Context) -> JsonObject:
         """Tells of one task."""
         given = self._run(notice, context)
         output = await _unless_fatal(given) if isawaitable(given) else given
@@ -143,7 +144,7 @@ class InboxNotifier:
 
     reply_channel = ""
 
-    async def notify(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+    async def notify(self, notice: JsonObject, context: Context) -> JsonObject:
         """Sends nothing."""
         context.progress("the task waits in the inbox")
         return {}
@@ -172,7 +173,7 @@ def notifier_of(
             )
 
 
-async def notify_in_time(notifier: TaskNotifier, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+async def notify_in_time(notifier: TaskNotifier, notice: JsonObject, context: Context) -> JsonObject:
     """Sends the notice, but gives up early enough for the call to be parked. Raises NotNotified, ExecutionFailed."""
     left = _MOST_SECONDS
     if context.deadline is not None:
@@ -184,7 +185,7 @@ async def notify_in_time(notifier: TaskNotifier, notice: dict[str, Any], context
         raise NotNotified("nobody answered in time") from None
 
 
-def _segment(written: str, members: dict[str, Any]) -> str:
+def _segment(written: str, members: JsonObject) -> str:
     """Fills one segment of a path, which stays one segment. Raises NotNotified."""
     made = _PLACE.sub(lambda found: quote(str(members.get(found[1], "")), safe=""), written)
     if made != written and made in ("", ".", ".."):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
@@ -12,6 +11,7 @@ from ferrule.infra.clouds.api_request import read_json_object
 from ferrule.infra.clouds.aws import Aws, make_aws_failure
 from ferrule.infra.network.client import Fetched
 from ferrule.model.failure import ErrorClass, excerpt
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import CloudIdentity
 from ferrule.runtime.executors.lambda_.function import FunctionAnswer, FunctionPayload, LambdaSettings
@@ -133,7 +133,7 @@ class AwsFunction:
             output=Output(output),
         )
 
-    def _ref(self, answer: Fetched) -> dict[str, Any]:
+    def _ref(self, answer: Fetched) -> JsonObject:
         found = {
             "function": self._name,
             "region": self._region,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.clouds.functions import AzureFunction, find_azure_function
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.lambda_.function import LambdaSettings
@@ -53,7 +53,7 @@ class AzureCloudFunction(HttpFunction[AzureFunction]):
             if not self._url:
                 raise self._identity.unsupported_scheme("Azure")
             return FunctionAccess(self._url, await self._identity.headers(context))
-        account: dict[str, Any] | None = None
+        account: JsonObject | None = None
         if self._identity.is_account:
             members = await self._identity.members(context)
             if self._url and members.get(_MEMBER):
@@ -90,6 +90,6 @@ class AzureCloudFunction(HttpFunction[AzureFunction]):
         suffix = "; the function itself was not asked" if self._url else ""
         return f"{host} would be called {how}{suffix}"
 
-    async def _look_up(self, account: dict[str, Any] | None) -> AzureFunction:
+    async def _look_up(self, account: JsonObject | None) -> AzureFunction:
         clouds, name = self._clouds, self._settings.function_id
         return await find_azure_function(clouds.azure, clouds.client, clouds.env, name, account, learn=self._learn)

@@ -7,10 +7,10 @@ A function cannot be stopped from here: a cancelled call closes the connection, 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Run, Support
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import error_codes, read_tool_credentials, read_transport
 from ferrule.runtime.executors.identity import CloudIdentity
 from ferrule.runtime.executors.lambda_.aws import AwsFunction
@@ -81,7 +81,7 @@ class LambdaRun:
         self._settings = settings
         self.upstream = function.host
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Output:
         """Invokes the function; returns its output, or the acknowledgement of an event (AML-51). Raises ExecutionFailed."""
         payload = self._payloads.write(arguments)
         answer = await self._invoke_until_canceled(payload, context)

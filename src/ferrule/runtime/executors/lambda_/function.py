@@ -14,6 +14,7 @@ import msgspec
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 
 
 class LambdaSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +73,7 @@ class Payloads:
                 code="raw_input",
             )
 
-    def write(self, arguments: dict[str, Any]) -> FunctionPayload:
+    def write(self, arguments: JsonObject) -> FunctionPayload:
         """Encodes the payload of a call. Raises ExecutionFailed (`invalid_arguments`)."""
         if self._input is None:
             return FunctionPayload(msgspec.json.encode(arguments), JSON)
@@ -96,7 +97,7 @@ class Payloads:
                 "invalid_arguments", f"{self._input.name!r} of {self._tool_id!r} is no base64"
             ) from None
 
-    def read(self, body: bytes, media_type: str, ref: dict[str, Any]) -> Output:
+    def read(self, body: bytes, media_type: str, ref: JsonObject) -> Output:
         """Reads a function's result. Raises ExecutionFailed when it should be JSON and is not."""
         if not body:
             return self._nothing(ref)
@@ -112,10 +113,10 @@ class Payloads:
             ) from None
         return self._nothing(ref) if value is None else Output(value, native_refs=(ref,))
 
-    def _nothing(self, ref: dict[str, Any]) -> Output:
+    def _nothing(self, ref: JsonObject) -> Output:
         return Output(EMPTY, native_refs=(ref,), is_acknowledgement=self._may_be_empty)
 
-    def _read_attachment(self, value: Any) -> tuple[Any, str]:
+    def _read_attachment(self, value: object) -> tuple[Any, str]:
         """Returns the content and media type of an attachment (AML-33). Raises ExecutionFailed for a reference."""
         found = value if isinstance(value, dict) else {}
         if found.get("transfer", "inline") != "inline":
@@ -126,7 +127,7 @@ class Payloads:
         is_plain = isinstance(media_type, str) and media_type.isascii() and media_type.isprintable()
         return found.get("content"), str(media_type) if is_plain else BINARY
 
-    def _raw(self, body: bytes, media_type: str, ref: dict[str, Any]) -> Output:
+    def _raw(self, body: bytes, media_type: str, ref: JsonObject) -> Output:
         """Reads a raw result into the only member of the output; as JSON where the output has another shape."""
         if self._output is not None and self._output.is_binary:
             return Output({self._output.name: base64.b64encode(body).decode()}, native_refs=(ref,))
@@ -157,7 +158,7 @@ def _single(schema: msgspec.Raw | None) -> _Single | None:
     return _Single(name, written.get("contentEncoding") == "base64", False)
 
 
-def _read(schema: msgspec.Raw | None) -> dict[str, Any]:
+def _read(schema: msgspec.Raw | None) -> JsonObject:
     found = msgspec.json.decode(schema) if schema else {}
     return found if isinstance(found, dict) else {}
 

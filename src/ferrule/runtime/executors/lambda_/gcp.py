@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.clouds.functions import find_google_function
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.lambda_.function import LambdaSettings
@@ -67,6 +67,6 @@ class GcpFunction(HttpFunction[str]):
             return f"{host} would be called; the function itself was not asked"
         return f"it is at {host}"
 
-    async def _look_up(self, account: dict[str, Any] | None) -> str:
+    async def _look_up(self, account: JsonObject | None) -> str:
         clouds = self._clouds
         return await find_google_function(clouds.gcp, clouds.client, clouds.env, self._settings.function_id, account)

@@ -21,6 +21,7 @@ from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.network.request import Unreachable
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.failure import excerpt
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import CloudClient, CloudIdentity
 from ferrule.runtime.executors.lambda_.function import FunctionAnswer, FunctionPayload, LambdaSettings
@@ -146,7 +147,7 @@ def _status_failure(what: str, answer: Fetched, codes: Mapping[str, ErrorCode]) 
     )
 
 
-def _ref(source: str, answer: Fetched) -> dict[str, Any]:
+def _ref(source: str, answer: Fetched) -> JsonObject:
     ids = {name.replace("-", "_"): excerpt(answer.headers[name], 200) for name in _IDS if name in answer.headers}
     return {"source": source, "status": answer.status, **ids}
 
@@ -220,10 +221,10 @@ class HttpFunction(ABC, Generic[T]):
         """Returns the sentence that a probe reports."""
 
     @abstractmethod
-    async def _look_up(self, account: dict[str, Any] | None) -> T:
+    async def _look_up(self, account: JsonObject | None) -> T:
         """Asks the cloud for its address. Raises ExecutionFailed."""
 
-    async def _place(self, account: dict[str, Any] | None) -> T:
+    async def _place(self, account: JsonObject | None) -> T:
         """Returns its address from the cloud, cached for a while. Raises ExecutionFailed."""
 
         async def look() -> Fresh[T]:

@@ -25,6 +25,7 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.lockfile.file import Native
 from ferrule.infra.network.client import Client
 from ferrule.infra.tasks import hear_failure
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.mcp.failures import (
     CONNECTION_CLOSED,
     UpstreamFailed,
@@ -199,7 +200,7 @@ class McpConnection:
             return reason.step != "before" and reason.status not in _REFUSALS
         return reason.status in _NO_ENDPOINT
 
-    def _on_message(self, message: Any) -> None:
+    def _on_message(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self.checked_at = None
 
@@ -298,7 +299,7 @@ class McpConnection:
         told = session.instructions if session is not None else None
         return (info.name if info else "", info.version if info else "", told or "")
 
-    async def call_tool(self, params: dict[str, Any], sent: SentRequest, progress: Progress) -> dict[str, Any]:
+    async def call_tool(self, params: JsonObject, sent: SentRequest, progress: Progress) -> JsonObject:
         """Sends `tools/call`; returns the raw result. Raises ExecutionFailed, UpstreamFailed."""
 
         async def tell(done: float, total: float | None, message: str | None) -> None:
@@ -350,7 +351,7 @@ class McpConnection:
         named = [tool for tool in tools if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
         return named, problem, following if isinstance(following, str) else None
 
-    async def _request(self, request: Any, sent: SentRequest, progress: Any = None) -> dict[str, Any]:
+    async def _request(self, request: Any, sent: SentRequest, progress: Any = None) -> JsonObject:
         """Sends a request from a task of its own, so that a cancelled call can still notify the server of the cancellation."""
         if self._session is None or self.is_closed:
             raise await self._wait_for_end()

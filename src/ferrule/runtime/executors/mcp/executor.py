@@ -21,6 +21,7 @@ from ferrule.infra.drivers import DriverMissing
 from ferrule.infra.lockfile.file import Native
 from ferrule.infra.network.guard import Forbidden
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import error_codes
 from ferrule.runtime.executors.mcp.failures import (
     HEADER_MISMATCH,
@@ -143,14 +144,14 @@ class McpRun:
         self._codes = error_codes(tool) if place.accepted is None else {}
         self.upstream = f"mcp:{place.upstream.label}"
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output | Waiting:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Output | Waiting:
         """Calls the tool. Raises ExecutionFailed."""
         return await self._within_timeout(context, self._run({"arguments": arguments}, arguments, context))
 
-    async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
+    async def resume(self, state: bytes, answer: object, context: Context) -> Output | Waiting:
         """Resumes the call with a person's answer: sends the server its own state back, and the answer."""
         kept = msgspec.json.decode(state, type=QuestionState)
-        params: dict[str, Any] = {"arguments": kept.arguments, "inputResponses": responses_of(kept, answer)}
+        params: JsonObject = {"arguments": kept.arguments, "inputResponses": responses_of(kept, answer)}
         if kept.request_state is not None:
             params["requestState"] = kept.request_state
         return await self._within_timeout(context, self._run(params, kept.arguments, context))
@@ -185,7 +186,7 @@ class McpRun:
             failed.message = f"{failed.message}. {meant}"
         return failed
 
-    async def _run(self, params: dict[str, Any], arguments: dict[str, Any], context: Context) -> Output | Waiting:
+    async def _run(self, params: JsonObject, arguments: JsonObject, context: Context) -> Output | Waiting:
         async def use(connection: McpConnection) -> Output | Waiting:
             await self._check(connection)
             return await self._call(connection, params, arguments, context)
@@ -193,7 +194,7 @@ class McpRun:
         return await self._executor.with_connection(self._location.upstream, context, use)
 
     async def _call(
-        self, connection: McpConnection, params: dict[str, Any], arguments: dict[str, Any], context: Context
+        self, connection: McpConnection, params: JsonObject, arguments: JsonObject, context: Context
     ) -> Output | Waiting:
         label, name = self._location.upstream.label, self._location.listed_name(connection.listed)
         pause = _FIRST_PAUSE
@@ -211,7 +212,7 @@ class McpRun:
             pause = min(2 * pause, _LONGEST_PAUSE)
             params = {"arguments": arguments, "requestState": result.get("requestState")}
 
-    async def _send(self, connection: McpConnection, params: dict[str, Any], context: Context) -> dict[str, Any]:
+    async def _send(self, connection: McpConnection, params: JsonObject, context: Context) -> JsonObject:
         driver = await _driver()
         sent = driver.SentRequest()
         is_over = False
@@ -243,7 +244,7 @@ class McpRun:
             refused.error_class, refused.code = "execution_failed", "upstream_tool_unknown"
             refused.message = f"the MCP server {label!r} has no tool {name!r}; mend the definition"
 
-    def _native(self, connection: McpConnection, number: int | str) -> dict[str, Any]:
+    def _native(self, connection: McpConnection, number: int | str) -> JsonObject:
         ref = {
             "source": "mcp",
             "server_id": self._location.upstream.label,

@@ -6,7 +6,7 @@ this package reports failures through here.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.infra.network.guard import Forbidden
@@ -144,7 +144,7 @@ def changed_tool_failure(label: str, tool_name: str, why: str, code: str = "upst
     )
 
 
-def bad_answer(label: str, what: str, raw: Any = None) -> ExecutionFailed:
+def bad_answer(label: str, what: str, raw: object = None) -> ExecutionFailed:
     """Builds the failure for an answer that violates the protocol."""
     return ExecutionFailed(
         "execution_failed",

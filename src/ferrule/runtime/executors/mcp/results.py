@@ -10,6 +10,7 @@ import msgspec
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output, Waiting
 from ferrule.model.failure import excerpt
 from ferrule.model.tool import raw as raw_json
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.mcp.failures import bad_answer
 from ferrule.schema.validation.validators import compile_schema
 
@@ -44,7 +45,7 @@ class ResultOptions(msgspec.Struct, frozen=True):
 DEFAULT_OPTIONS = ResultOptions()
 
 
-def output_of(label: str, tool_name: str, result: dict[str, Any], options: ResultOptions = DEFAULT_OPTIONS) -> Output:
+def output_of(label: str, tool_name: str, result: JsonObject, options: ResultOptions = DEFAULT_OPTIONS) -> Output:
     """Returns the output of a finished call. Raises ExecutionFailed for one that the tool reports as failed (AT-196)."""
     content, is_error = result.get("content"), result.get("isError") is True
     if not isinstance(content, list):
@@ -72,13 +73,13 @@ def output_of(label: str, tool_name: str, result: dict[str, Any], options: Resul
     return output
 
 
-def question_of(label: str, arguments: dict[str, Any], result: dict[str, Any]) -> Waiting:
+def question_of(label: str, arguments: JsonObject, result: JsonObject) -> Waiting:
     """Turns the server's questions into a waiting call. Raises ExecutionFailed for a question that no person can answer."""
     requests = result.get("inputRequests")
     state = result.get("requestState")
     if not isinstance(requests, dict) or not requests or len(requests) > _MOST_QUESTIONS:
         raise bad_answer(label, "a question without anything in it", result)
-    schemas: dict[str, Any] = {}
+    schemas: JsonObject = {}
     words: list[str] = []
     kinds: dict[str, str] = {}
     for key, request in requests.items():
@@ -101,10 +102,10 @@ def question_of(label: str, arguments: dict[str, Any], result: dict[str, Any]) -
     )
 
 
-def responses_of(state: QuestionState, answer: Any) -> dict[str, Any]:
+def responses_of(state: QuestionState, answer: object) -> JsonObject:
     """Encodes a person's answer as the protocol's responses, one for every question."""
     answers = {next(iter(state.questions)): answer} if len(state.questions) == 1 else answer
-    responses: dict[str, Any] = {}
+    responses: JsonObject = {}
     for key, kind in state.questions.items():
         value = answers.get(key) if isinstance(answers, dict) else None
         if kind == "url":
@@ -116,7 +117,7 @@ def responses_of(state: QuestionState, answer: Any) -> dict[str, Any]:
     return responses
 
 
-def _answer_schema(params: dict[str, Any], kind: str) -> dict[str, Any]:
+def _answer_schema(params: JsonObject, kind: str) -> JsonObject:
     if kind == "url":
         return {"type": "boolean", "description": "true when it is done, false when it will not be"}
     schema = params.get("requestedSchema")
@@ -129,13 +130,13 @@ def _answer_schema(params: dict[str, Any], kind: str) -> dict[str, Any]:
     return schema
 
 
-def _question(params: dict[str, Any], kind: str) -> str:
+def _question(params: JsonObject, kind: str) -> str:
     message = params.get("message")
     text = message if isinstance(message, str) else "(nothing said)"
     return f"{text} (open {params.get('url')} and answer true when it is done)" if kind == "url" else text
 
 
-def _object(schemas: dict[str, Any]) -> dict[str, Any]:
+def _object(schemas: JsonObject) -> JsonObject:
     return {"type": "object", "properties": schemas, "required": list(schemas), "additionalProperties": False}
 
 
@@ -157,7 +158,7 @@ def _from_text(content: list[Any], takes_text: Callable[[str], bool]) -> Any:
         return None
 
 
-def _record_only_parts(result: dict[str, Any]) -> dict[str, Any]:
+def _record_only_parts(result: JsonObject) -> JsonObject:
     """Returns the parts of a result that go into the record only (AT-260)."""
     state_kept = {"_meta": result["_meta"]} if "_meta" in result else {}
     if "structuredContent" in result and result["structuredContent"] is None:

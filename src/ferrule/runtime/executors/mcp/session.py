@@ -22,6 +22,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.mcp.failures import UpstreamProblem, problem_of_network, problem_of_rpc
 from ferrule.runtime.executors.mcp.stdio import ServerProgram
 
@@ -39,7 +40,7 @@ class SentRequest:
 
     def __init__(self) -> None:
         self.number: int | str = ""
-        self.raw: dict[str, Any] | None = None
+        self.raw: JsonObject | None = None
 
 
 CURRENT_REQUEST: ContextVar[SentRequest | None] = ContextVar("ferrule_mcp_sending", default=None)
@@ -56,11 +57,11 @@ class Dispatcher(JSONRPCDispatcher[Any]):
     async def send_raw_request(
         self,
         method: str,
-        params: Mapping[str, Any] | None,
+        params: Mapping[str, object] | None,
         opts: CallOptions | None = None,
         *,
         _related_request_id: types.RequestId | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Sends a request and waits for its answer."""
         sent = CURRENT_REQUEST.get()
         options: CallOptions = {**opts} if opts else {}
@@ -90,7 +91,7 @@ class Dispatcher(JSONRPCDispatcher[Any]):
 def open_session(dispatcher: Dispatcher, on_message: Callable[[Any], None]) -> ClientSession:
     """Creates a session whose only client capability is elicitation, and only in revisions that can wait for people."""
 
-    async def hear(message: Any) -> None:
+    async def hear(message: object) -> None:
         on_message(message)
 
     return ClientSession(
@@ -140,7 +141,7 @@ async def _initialize(session: ClientSession, version: str) -> None:
     await session.send_notification(types.InitializedNotification())
 
 
-async def _refuse_elicitation(context: ClientRequestContext, params: Any) -> types.ElicitResult | types.ErrorData:
+async def _refuse_elicitation(context: ClientRequestContext, params: object) -> types.ElicitResult | types.ErrorData:
     """Refuses an elicitation in a revision with sessions. The newest revision asks in its result and never gets here."""
     return types.ErrorData(
         code=types.METHOD_NOT_FOUND,

@@ -16,6 +16,7 @@ from ferrule.infra.clouds.api_request import read_json_object
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.retry_after import retry_after
 from ferrule.model.failure import ErrorClass, excerpt
+from ferrule.model.value import JsonObject
 
 AUTHORIZATION_REQUIRED = "authorization_required"
 _LONGEST_WORDS = 2_000
@@ -155,7 +156,7 @@ def _failure(label: str, tool_id: str, error: _Error) -> CallFailure:
     return CallFailure(failed, error.can_retry is True, after, is_pending)
 
 
-def _missing_requirements(label: str, missing: dict[str, Any]) -> ExecutionFailed:
+def _missing_requirements(label: str, missing: JsonObject) -> ExecutionFailed:
     """Builds the failure for missing requirements; challenges reach the caller as data (OXP-41)."""
     listed = missing.get("authorization")
     challenges = [
@@ -163,7 +164,7 @@ def _missing_requirements(label: str, missing: dict[str, Any]) -> ExecutionFaile
         for one in (listed if isinstance(listed, list) else [])
         if isinstance(one, dict) and isinstance(one.get("id"), str)
     ]
-    requirements: dict[str, Any] = {"authorization": challenges} if challenges else {}
+    requirements: JsonObject = {"authorization": challenges} if challenges else {}
     for name in ("tokens", "secrets"):
         if isinstance(ids := missing.get(name), list):
             requirements[name] = [one for one in ids if isinstance(one, str)]
@@ -184,12 +185,12 @@ def _missing_requirements(label: str, missing: dict[str, Any]) -> ExecutionFaile
     )
 
 
-def _parameter_errors(body: dict[str, Any]) -> list[str]:
+def _parameter_errors(body: JsonObject) -> list[str]:
     errors = body.get("parameter_errors")
     return [f"{name}: {text}" for name, text in errors.items()][:20] if isinstance(errors, dict) else []
 
 
-def _log_developer_message(label: str, words: Any) -> None:
+def _log_developer_message(label: str, words: object) -> None:
     if isinstance(words, str) and words:
         _log.info("%s says to its developers: %r", label, excerpt(words, _LONGEST_WORDS))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from ferrule.infra.clouds.api_request import reach
 from ferrule.infra.lockfile.oxp_tools import ImportedOxp, read_imported_oxp
 from ferrule.model.credentials import Requirements, read_requirements
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.function import demand_authorized
 from ferrule.runtime.executors.identity import demand_trusted
 from ferrule.runtime.executors.oxp.answers import CallFailure, read_answer
@@ -41,12 +42,12 @@ class RequirementContext:
         """True when the tool's calls may carry secrets or tokens."""
         return bool(self._required.secrets or self._required.authorization)
 
-    async def values(self, context: Context) -> dict[str, Any]:
+    async def values(self, context: Context) -> JsonObject:
         """Fetches the context of one call; empty for a tool that requires nothing (OXP-37). Raises ExecutionFailed."""
         required = self._required
         if not required.is_anything:
             return {}
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         if tokens := await self._tokens(context):
             found["authorization"] = [{"id": name, "token": token} for name, token in tokens.items()]
         if secrets := await self._secrets(context):
@@ -151,7 +152,7 @@ class OxpRun:
         self._required = RequirementContext(tool, executor.services)
         self.upstream = f"oxp:{upstream.server_id}"
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Output:
         """Calls the tool. Raises ExecutionFailed."""
         return await self._unless_aborted(context, self._run(arguments, context))
 
@@ -174,7 +175,7 @@ class OxpRun:
         await self._required.demand(context)
         return f"{self._server.label} is well; the tool is there and as accepted"
 
-    async def _run(self, arguments: dict[str, Any], context: Context) -> Output:
+    async def _run(self, arguments: JsonObject, context: Context) -> Output:
         loop = asyncio.get_running_loop()
         ends = loop.time() + self._settings.timeout_seconds
         ends = ends if context.deadline is None else min(ends, context.deadline)
@@ -210,7 +211,7 @@ class OxpRun:
         context.add_native_ref(source="oxp", server_id=server_id, tool_id=self._id, call_id=call_id, attempt=attempt)
 
     async def _attempt(
-        self, arguments: dict[str, Any], context: Context, call_id: str, ends: float
+        self, arguments: JsonObject, context: Context, call_id: str, ends: float
     ) -> Output | CallFailure:
         """Sends the call once; returns a failure on the way as one that may be retried under the same id."""
         try:
@@ -221,12 +222,12 @@ class OxpRun:
             failed.is_retryable = False
             return CallFailure(failed, may_retry=True)
 
-    async def _send(self, arguments: dict[str, Any], context: Context, call_id: str) -> Output | CallFailure:
+    async def _send(self, arguments: JsonObject, context: Context, call_id: str) -> Output | CallFailure:
         server, services = self._server, self._services
         if server.has_credentials or self._required.has_values:
             demand_trusted(services.guard, server.target, server.label)
         headers = await server.headers(services.vault, context, services.now)
-        request: dict[str, Any] = {"call_id": call_id, "tool_id": self._id, "input": arguments}
+        request: JsonObject = {"call_id": call_id, "tool_id": self._id, "input": arguments}
         if context.run_id:
             request["trace_id"] = context.run_id
         if brought := await self._required.values(context):

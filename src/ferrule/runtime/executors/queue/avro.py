@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.infra.drivers import load_driver
+from ferrule.model.value import JsonObject
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNNAMED = re.compile(r"[^A-Za-z0-9_]")
@@ -54,7 +55,7 @@ class AvroFormat:
         self._codec = codec
         self._head = b"" if schema_id is None else _REGISTRY + schema_id.to_bytes(4, "big")
 
-    def write(self, value: Any) -> bytes:
+    def write(self, value: object) -> bytes:
         """Encodes a JSON value. Raises BadAvroValue."""
         buffer = io.BytesIO()
         try:
@@ -80,7 +81,7 @@ class AvroFormat:
         return value
 
 
-def codec_of(schema: Any) -> Codec:
+def codec_of(schema: object) -> Codec:
     """Returns the codec of a schema that the author wrote: an object, a list, or JSON text. Raises BadSchema."""
     if isinstance(schema, str) and schema.lstrip()[:1] in ("{", "["):
         try:
@@ -90,13 +91,13 @@ def codec_of(schema: Any) -> Codec:
     return Codec(schema, lambda value: _with_bytes(value, schema), _unchanged)
 
 
-def derive_codec(schema: dict[str, Any], name: str, namespace: str = "ferrule") -> Codec:
+def derive_codec(schema: JsonObject, name: str, namespace: str = "ferrule") -> Codec:
     """Derives the codec of an object's JSON Schema. Raises BadSchema."""
     record = _record(schema, _avro_name(name))
     return record._replace(schema={**record.schema, "namespace": ".".join(map(_avro_name, namespace.split(".")))})
 
 
-def _codec(schema: Any, name: str) -> Codec:
+def _codec(schema: object, name: str) -> Codec:
     if not isinstance(schema, dict) or any(word in schema for word in _ALTERNATIVES):
         return _ANY
     kind = schema.get("type")
@@ -127,7 +128,7 @@ def _codec(schema: Any, name: str) -> Codec:
             return _ANY
 
 
-def _text(schema: dict[str, Any], name: str) -> Codec:
+def _text(schema: JsonObject, name: str) -> Codec:
     if schema.get("contentEncoding") == "base64":
         return _BYTES
     words = schema.get("enum")
@@ -138,7 +139,7 @@ def _text(schema: dict[str, Any], name: str) -> Codec:
     return Codec({"type": "enum", "name": name, "symbols": words}, _require_type(str, "a text"), _unchanged)
 
 
-def _record(schema: dict[str, Any], name: str) -> Codec:
+def _record(schema: JsonObject, name: str) -> Codec:
     required = set(schema.get("required") or ())
     fields: dict[str, tuple[str, Codec, bool]] = {}
     for member, written in (schema.get("properties") or {}).items():
@@ -149,7 +150,7 @@ def _record(schema: dict[str, Any], name: str) -> Codec:
         is_optional = member not in required
         fields[field] = (member, _nullable(codec) if is_optional else codec, is_optional)
 
-    def encode(value: Any) -> dict[str, Any]:
+    def encode(value: object) -> JsonObject:
         if not isinstance(value, dict):
             raise BadAvroValue("it has to be an object")
         unknown = value.keys() - {member for member, _, _ in fields.values()}
@@ -160,7 +161,7 @@ def _record(schema: dict[str, Any], name: str) -> Codec:
             raise BadAvroValue(f"the member {absent[0]!r} is missing")
         return {field: codec.encode(value.get(member)) for field, (member, codec, _) in fields.items()}
 
-    def decode(value: Any) -> dict[str, Any]:
+    def decode(value: Any) -> JsonObject:
         read = {
             member: (codec.decode(value[field]), is_optional) for field, (member, codec, is_optional) in fields.items()
         }
@@ -201,7 +202,7 @@ def _nullable(inner: Codec) -> Codec:
 
 
 def _require_type(kind: type | tuple[type, ...], wanted: str) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
+    def check(value: object) -> Any:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise BadAvroValue(f"{wanted} is wanted where something else stands")
         return value
@@ -209,7 +210,7 @@ def _require_type(kind: type | tuple[type, ...], wanted: str) -> Callable[[Any],
     return check
 
 
-def _integer(value: Any) -> int:
+def _integer(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     number: int = _require_type(int, "a whole number")(value)
@@ -218,7 +219,7 @@ def _integer(value: Any) -> int:
     return number
 
 
-def _unbase64(value: Any) -> bytes:
+def _unbase64(value: object) -> bytes:
     try:
         return base64.b64decode(_require_type(str, "a base64 text")(value), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -227,7 +228,7 @@ def _unbase64(value: Any) -> bytes:
         raise BadAvroValue("a base64 text is wanted where another text stands") from None
 
 
-def _with_bytes(value: Any, schema: Any) -> Any:
+def _with_bytes(value: object, schema: object) -> Any:
     """Converts a JSON value for a written schema: base64 becomes bytes where that wants them."""
     if schema in ("bytes", {"type": "bytes"}):
         return _unbase64(value)
@@ -248,7 +249,7 @@ def _avro_name(text: str) -> str:
     return f"_{name}" if name[0].isdecimal() else name
 
 
-def _unchanged(value: Any) -> Any:
+def _unchanged(value: object) -> Any:
     return value
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.api_request import Meaning, reach, status_failure
 from ferrule.infra.clouds.azure import Azure
 from ferrule.infra.network.client import Fetched, Headers
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.executors.waits import seconds_left
@@ -98,7 +97,7 @@ class AzureQueue:
         return self._identity.forget_if_refused(failed, context, self._azure)
 
 
-def request_id_of(answer: Fetched) -> dict[str, Any]:
+def request_id_of(answer: Fetched) -> JsonObject:
     """Returns Azure's id of the request, for the record."""
     found = answer.headers.get("x-ms-request-id") or answer.headers.get("tracking-id")
     return {"request_id": found} if found else {}

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 
 from ferrule.contracts.executor import Context
+from ferrule.model.value import JsonObject
 
 
 class QueueMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +63,7 @@ class Sender(Protocol):
     is_repeatable: bool
     """True when the provider drops a second message with the same deduplication id."""
 
-    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+    async def send(self, message: QueueMessage, context: Context) -> JsonObject:
         """Sends a message; returns its native ids. Raises ExecutionFailed."""
 
     async def probe(self, context: Context) -> str:

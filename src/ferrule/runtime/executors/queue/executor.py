@@ -15,6 +15,7 @@ from ferrule.infra.clouds.api_request import translate_failure
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.model.decision import Requirement
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import read_tool_credentials, read_transport
 from ferrule.runtime.executors.identity import CloudIdentity
 from ferrule.runtime.executors.queue.azure_queue import azure_target
@@ -179,7 +180,7 @@ class QueueRun:
         self.upstream = sender.host
         self.is_repeatable = sender.is_repeatable
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output | Waiting:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Output | Waiting:
         """Sends the call. Without a response queue it ends with an acknowledgement (AML-51); with one it waits for its reply."""
         message = self._message(arguments, context)
         if context.is_confined:
@@ -196,7 +197,7 @@ class QueueRun:
             requirement=Requirement(reply_channel=self._channel, is_reply_only=True),
         )
 
-    async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
+    async def resume(self, state: bytes, answer: object, context: Context) -> Output | Waiting:
         """Returns the output in the reply; records the ids of both messages. Raises ExecutionFailed for a reported failure."""
         context.add_native_ref(**msgspec.json.decode(state, type=dict[str, Any]))
         try:
@@ -233,7 +234,7 @@ class QueueRun:
             except Forbidden as error:
                 raise translate_failure(f"the response queue of {self._tool.tool_id!r}", error) from None
 
-    def _message(self, arguments: dict[str, Any], context: Context) -> QueueMessage:
+    def _message(self, arguments: JsonObject, context: Context) -> QueueMessage:
         body = self._formats.write(arguments)
         if len(body.content) > self._sender.max_bytes:
             raise ExecutionFailed(

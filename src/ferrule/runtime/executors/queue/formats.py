@@ -12,6 +12,7 @@ import msgspec
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
 from ferrule.model.failure import ErrorClass, excerpt
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.queue.avro import AvroFormat, BadAvroValue, BadSchema, codec_of, derive_codec
 from ferrule.runtime.executors.queue.channel import QueueSettings
 
@@ -61,7 +62,7 @@ class Formats:
         """True when bodies are Avro."""
         return self._messages is not None
 
-    def write(self, arguments: dict[str, Any]) -> MessageBody:
+    def write(self, arguments: JsonObject) -> MessageBody:
         """Encodes the body of a message. Raises ExecutionFailed."""
         if self._messages is None:
             return MessageBody(msgspec.json.encode(arguments), JSON)
@@ -70,7 +71,7 @@ class Formats:
         except BadAvroValue as error:
             raise ExecutionFailed("invalid_arguments", f"the message of {self._tool_id!r}: {error}") from None
 
-    def read(self, reply: Any) -> Output:
+    def read(self, reply: object) -> Output:
         """Reads the tool's output from a reply of `receiver.py`. Raises ExecutionFailed when the reply reports a failure
         or cannot be read."""
         reported = msgspec.convert(reply, StoredReply)
@@ -82,7 +83,7 @@ class Formats:
         value = self._open_envelope(value) if isinstance(value, dict) else value
         return Output(EMPTY, is_acknowledgement=self._may_be_empty) if value is None else Output(value)
 
-    def _open_envelope(self, value: dict[str, Any]) -> Any:
+    def _open_envelope(self, value: JsonObject) -> Any:
         """Opens an envelope and returns its result. Members that the output schema declares are the tool's, not the
         envelope's."""
         envelope_members = _ENVELOPE - self._declared
@@ -111,7 +112,7 @@ class Formats:
                 "execution_failed", f"the reply for {self._tool_id!r}: {error}", code="reply_unreadable"
             ) from None
 
-    def _reported_failure(self, error: Any) -> ExecutionFailed:
+    def _reported_failure(self, error: object) -> ExecutionFailed:
         """Builds the failure that a reply reports. Its text goes into the output only, since it comes from outside."""
         reported = error if isinstance(error, dict) else {"message": error}
         code = excerpt(str(reported.get("code") or ""), _LONGEST_CODE)
@@ -129,7 +130,7 @@ class Formats:
         )
 
     def _avro(
-        self, tool: Tool, schema: msgspec.Raw | None, written: Any, suffix: str, schema_id: int | None
+        self, tool: Tool, schema: msgspec.Raw | None, written: object, suffix: str, schema_id: int | None
     ) -> AvroFormat:
         try:
             if written is not None:

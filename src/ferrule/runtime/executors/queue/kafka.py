@@ -18,6 +18,7 @@ from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.guard import Forbidden
 from ferrule.model.failure import ErrorClass
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.identity import CloudIdentity
 from ferrule.runtime.executors.queue.channel import QueueMessage, QueueSettings, ReceivedMessage
 from ferrule.runtime.executors.queue.kafka_brokers import GuardedDialer, KafkaTopic, named_tls
@@ -135,7 +136,7 @@ class KafkaQueue:
         self._lock = asyncio.Lock()
         self.host = f"kafka {place.brokers[0]}"
 
-    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+    async def send(self, message: QueueMessage, context: Context) -> JsonObject:
         """Sends a message, and waits until all in-sync replicas have it."""
         options = await self._options(context)
         async with self._translate_errors(context):
@@ -183,7 +184,7 @@ class KafkaQueue:
         if producer is not None:
             await producer.stop()
 
-    async def _commit_start(self, options: dict[str, Any], context: Context) -> None:
+    async def _commit_start(self, options: JsonObject, context: Context) -> None:
         """Commits the end of the reply topic before the first message, so that its reply is found even if this process ends."""
         if self._is_start_committed:
             return
@@ -202,7 +203,7 @@ class KafkaQueue:
         return [self._aiokafka.TopicPartition(self._replies.topic, number) for number in sorted(found)]
 
     @asynccontextmanager
-    async def _consumer(self, options: dict[str, Any], context: Context) -> AsyncIterator[Any]:
+    async def _consumer(self, options: JsonObject, context: Context) -> AsyncIterator[Any]:
         assert self._replies is not None
         dialer = self._dialer(options, context)
         first = await self._check_login(dialer, self._replies, options)
@@ -221,7 +222,7 @@ class KafkaQueue:
         finally:
             await consumer.stop()
 
-    async def _start_producer(self, options: dict[str, Any], context: Context) -> Any:
+    async def _start_producer(self, options: JsonObject, context: Context) -> Any:
         dialer = self._dialer(options, context)
         async with self._lock:
             if self._producer is None:
@@ -239,10 +240,10 @@ class KafkaQueue:
             await dialer.demand_cluster(self._producer.client)
             return self._producer
 
-    def _dialer(self, options: dict[str, Any], context: Context) -> GuardedDialer:
+    def _dialer(self, options: JsonObject, context: Context) -> GuardedDialer:
         return GuardedDialer(self._guard, is_confined=context.is_confined, tls=options.get("ssl_context"))
 
-    async def _check_login(self, dialer: GuardedDialer, place: KafkaTopic, options: dict[str, Any]) -> list[str]:
+    async def _check_login(self, dialer: GuardedDialer, place: KafkaTopic, options: JsonObject) -> list[str]:
         """Connects to a broker once, since the library hides refused credentials in retries. Returns the bootstrap addresses."""
         refused: Exception = ConnectionError("no broker answers")
         first = await dialer.first(place)
@@ -258,14 +259,14 @@ class KafkaQueue:
             return first
         raise refused
 
-    async def _options(self, context: Context) -> dict[str, Any]:
+    async def _options(self, context: Context) -> JsonObject:
         """Builds the connection options; fetches the credentials."""
         settings, username, password = self._settings, "", ""
         if self._identity.is_account:
             members = await self._identity.members(context, ("username", "password"))
             username, password = str(members["username"]), str(members["password"])
         protocol = settings.security_protocol or ("SASL_SSL" if username else "PLAINTEXT")
-        options: dict[str, Any] = {"client_id": "ferrule", "security_protocol": protocol, "request_timeout_ms": 20_000}
+        options: JsonObject = {"client_id": "ferrule", "security_protocol": protocol, "request_timeout_ms": 20_000}
         if protocol.endswith("SSL"):
             options["ssl_context"] = named_tls()
         if protocol.startswith("SASL"):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.queue.channel import QueueSettings
 
 _URL = re.compile(r"kafka://([^/]+)/([^/?#]+)")
@@ -208,7 +209,7 @@ class GuardedDialer:
         client.cluster.broker_metadata = lambda node_id: checked.get(node_id) or known(node_id)
 
 
-def _is_open(client: Any, node_id: Any, named: dict[str, Any]) -> bool:
+def _is_open(client: Any, node_id: Any, named: JsonObject) -> bool:
     """Returns True when a connection is open already."""
     for (node, group), connection in client._conns.items():
         if node == node_id and group == named.get("group", group):

@@ -8,7 +8,6 @@ import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -16,6 +15,7 @@ from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.api_request import reach, read_json_object, status_failure
 from ferrule.infra.clouds.gcp import Gcp
 from ferrule.infra.network.urls import BadUrl, parse_url
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
 from ferrule.runtime.executors.transport_services import TransportServices
@@ -92,10 +92,10 @@ class PubSub:
         self._counts: OrderedDict[str, int] = OrderedDict()
         self.host = f"pubsub {topic or subscription}"
 
-    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+    async def send(self, message: QueueMessage, context: Context) -> JsonObject:
         """Publishes a message. A replier needs a topic, so `reply_to` is the topic of our subscription."""
         reply_to = await self._topic_of_replies(context) if message.wants_reply else ""
-        written: dict[str, Any] = {
+        written: JsonObject = {
             "data": base64.b64encode(message.body).decode(),
             "attributes": message.attributes(reply_to),
         }
@@ -137,7 +137,7 @@ class PubSub:
             self._reply_topic = str(answer.get("topic") or "")
         return self._reply_topic
 
-    def _read_message(self, found: dict[str, Any], context: Context) -> ReceivedMessage:
+    def _read_message(self, found: JsonObject, context: Context) -> ReceivedMessage:
         message = found.get("message")
         message = message if isinstance(message, dict) else {}
         attributes = message.get("attributes")
@@ -153,7 +153,7 @@ class PubSub:
             ),
         )
 
-    def _count_delivery(self, message_id: str, attempt: Any) -> int:
+    def _count_delivery(self, message_id: str, attempt: object) -> int:
         """Counts deliveries: Google does only with a dead-letter topic, elsewhere this process does."""
         if isinstance(attempt, int) and attempt > 0:
             return attempt
@@ -162,18 +162,18 @@ class PubSub:
             self._counts.popitem(last=False)
         return count
 
-    async def _settle(self, action: str, body: dict[str, Any], context: Context) -> None:
+    async def _settle(self, action: str, body: JsonObject, context: Context) -> None:
         await self._request("POST", f"{self._subscription}:{action}", body, context)
 
     async def _request(
         self,
         method: str,
         path: str,
-        body: dict[str, Any] | None,
+        body: JsonObject | None,
         context: Context,
         *,
         timeout_seconds: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
         if not self._is_open:
             demand_trusted(self._guard, parse_url(self._api), self._what, (".googleapis.com",))
@@ -202,7 +202,7 @@ class PubSub:
         raise self._identity.forget_if_refused(failed, context, self._gcp)
 
 
-def _data(text: Any) -> bytes:
+def _data(text: object) -> bytes:
     try:
         return base64.b64decode(text if isinstance(text, str) else "", validate=True)
     except (binascii.Error, ValueError):

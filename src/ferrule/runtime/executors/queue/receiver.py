@@ -20,6 +20,7 @@ import msgspec
 
 from ferrule.contracts.receiver import Fate, Reply
 from ferrule.model.failure import excerpt
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.queue.channel import ReceivedMessage, ReplySource
 from ferrule.runtime.executors.queue.formats import StoredReply
 
@@ -45,11 +46,11 @@ class SetAside:
         self._clean = clean
         self._most = most
 
-    async def put(self, channel: str, reason: str, body: bytes, facts: dict[str, Any]) -> None:
+    async def put(self, channel: str, reason: str, body: bytes, facts: JsonObject) -> None:
         """Stores one message with the reason. When the folder is full, the oldest is deleted. Raises OSError."""
         await asyncio.to_thread(self._put, channel, reason, body, facts)
 
-    def _put(self, channel: str, reason: str, body: bytes, facts: dict[str, Any]) -> None:
+    def _put(self, channel: str, reason: str, body: bytes, facts: JsonObject) -> None:
         record = {
             "channel": channel,
             "reason": reason,
@@ -179,6 +180,6 @@ def _attribute(attributes: dict[str, str], names: frozenset[str]) -> str:
     return ""
 
 
-def _correlation_in_body(body: Any) -> str:
+def _correlation_in_body(body: object) -> str:
     found = body.get("correlation_id") if isinstance(body, dict) else None
     return found if isinstance(found, str) else ""

@@ -8,12 +8,12 @@ import hmac
 import json
 from collections.abc import AsyncGenerator
 from functools import partial
-from typing import Any
 from urllib.parse import quote, quote_plus
 
 from ferrule.contracts.executor import Context
 from ferrule.infra.clouds.api_request import read_json_object
 from ferrule.infra.network.client import Fetched
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.queue.azure_queue import AzureQueue, request_id_of
 from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
 
@@ -31,7 +31,7 @@ class ServiceBus(AzureQueue):
     scope = "https://servicebus.azure.net/.default"
     service = "Service Bus"
 
-    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+    async def send(self, message: QueueMessage, context: Context) -> JsonObject:
         """Sends one message; its broker properties carry the correlation id and the reply queue."""
         properties = {"MessageId": _short(message.deduplication_id), "CorrelationId": message.invocation_id}
         if message.wants_reply:

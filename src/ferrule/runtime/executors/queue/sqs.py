@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import AsyncGenerator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +16,7 @@ from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.api_request import read_json_object
 from ferrule.infra.clouds.aws import Aws, AwsKeys, make_aws_failure
 from ferrule.infra.network.urls import BadUrl, parse_url
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
 from ferrule.runtime.executors.waits import seconds_left
@@ -86,7 +87,7 @@ class SqsQueue:
         self.host = self._place.host
         self.is_repeatable = self._place.is_fifo
 
-    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+    async def send(self, message: QueueMessage, context: Context) -> JsonObject:
         """Sends a message; a FIFO queue gets a group and a deduplication id."""
         attributes = message.attributes(self._reply_to if message.wants_reply else "")
         if not message.is_text:
@@ -101,7 +102,7 @@ class SqsQueue:
                 f"{self._what} takes messages of {MAX_BYTES:,} bytes, and this one has {size:,}; send less",
                 code="message_too_large",
             )
-        body: dict[str, Any] = {
+        body: JsonObject = {
             "MessageBody": text,
             "MessageAttributes": {
                 name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
@@ -148,7 +149,7 @@ class SqsQueue:
     async def aclose(self) -> None:
         """Closes nothing: the HTTP client is shared."""
 
-    def _read_message(self, found: dict[str, Any], context: Context) -> ReceivedMessage:
+    def _read_message(self, found: JsonObject, context: Context) -> ReceivedMessage:
         native = found.get("MessageAttributes") or {}
         attributes = {
             name: str(value.get("StringValue", "")) for name, value in native.items() if isinstance(value, dict)
@@ -166,12 +167,12 @@ class SqsQueue:
             ),
         )
 
-    async def _settle(self, action: str, body: dict[str, Any], context: Context) -> None:
+    async def _settle(self, action: str, body: JsonObject, context: Context) -> None:
         await self._request(action, body, context)
 
     async def _request(
-        self, action: str, body: dict[str, Any], context: Context, timeout_seconds: float | None = None
-    ) -> tuple[dict[str, Any], str]:
+        self, action: str, body: JsonObject, context: Context, timeout_seconds: float | None = None
+    ) -> tuple[JsonObject, str]:
         place = self._place
         if place.endpoint is not None:  # a signed request carries our session token
             demand_trusted(self._aws.guard, parse_url(place.endpoint), self._what, ())

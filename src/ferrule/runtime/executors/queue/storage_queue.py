@@ -10,7 +10,6 @@ import hmac
 from collections.abc import AsyncGenerator
 from email.utils import formatdate
 from functools import partial
-from typing import Any
 from urllib.parse import parse_qsl, quote
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
@@ -20,6 +19,7 @@ import msgspec
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.api_request import REFUSED
 from ferrule.infra.network.client import Fetched
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.queue.azure_queue import AzureQueue, request_id_of
 from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
 
@@ -40,7 +40,7 @@ class StorageQueue(AzureQueue):
     scope = "https://storage.azure.com/.default"
     service = "the storage account"
 
-    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+    async def send(self, message: QueueMessage, context: Context) -> JsonObject:
         """Sends one message; in an envelope where a reply is wanted."""
         body = _envelope(message, self._reply_to) if message.wants_reply else message.body
         if len(body) > MAX_BYTES:
@@ -147,7 +147,7 @@ def _signature(
 
 
 def _envelope(message: QueueMessage, reply_to: str) -> bytes:
-    reported: dict[str, Any] = message.attributes(reply_to)
+    reported: JsonObject = message.attributes(reply_to)
     if message.is_text:
         return msgspec.json.encode({**reported, "payload": msgspec.Raw(message.body)})
     return msgspec.json.encode({**reported, "payload_base64": base64.b64encode(message.body).decode()})

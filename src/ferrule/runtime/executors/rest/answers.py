@@ -201,7 +201,7 @@ class AnswerReader:
             )
         return value
 
-    def _select_output(self, value: Any) -> Output:
+    def _select_output(self, value: object) -> Output:
         answer = self._answer
         if answer.pointer:
             found = find_at(value, read_pointer(f"/{answer.pointer.removeprefix('/')}"))

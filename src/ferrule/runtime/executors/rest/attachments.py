@@ -10,8 +10,9 @@ import base64
 import binascii
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.rest.values import unsendable
 
 _MODES = ("inline", "ref")
@@ -30,7 +31,7 @@ class File(NamedTuple):
     data: bytes
 
 
-def is_attachment(schema: Any) -> bool:
+def is_attachment(schema: object) -> bool:
     """Returns True for an object schema whose `transfer` can only be inline or ref, and for an array of those."""
     if not isinstance(schema, dict):
         return False
@@ -49,7 +50,7 @@ def is_media_type(text: str) -> bool:
     return _MEDIA_TYPE.fullmatch(text) is not None
 
 
-def check_inline(name: str, value: Any) -> None:
+def check_inline(name: str, value: object) -> None:
     """Checks the inline attachments of one argument. Raises ExecutionFailed (`invalid_arguments`) for invalid base64 or too
     many bytes."""
     for item in value if isinstance(value, list) else (value,):
@@ -57,12 +58,12 @@ def check_inline(name: str, value: Any) -> None:
             _content(name, item)
 
 
-async def files_of(name: str, value: Any, fetch: Fetch, most: int) -> list[File]:
+async def files_of(name: str, value: object, fetch: Fetch, most: int) -> list[File]:
     """Opens the files of one argument: attachments, or plain base64. Raises ExecutionFailed."""
     return [await _file(name, item, fetch, most) for item in (value if isinstance(value, list) else [value])]
 
 
-async def _file(name: str, item: Any, fetch: Fetch, most: int) -> File:
+async def _file(name: str, item: object, fetch: Fetch, most: int) -> File:
     if isinstance(item, str):
         return File(name, _OCTETS, _decode_base64(name, item))
     if not isinstance(item, dict) or item.get("transfer") not in _MODES:
@@ -82,7 +83,7 @@ async def _file(name: str, item: Any, fetch: Fetch, most: int) -> File:
     return File(str(item.get("filename") or name), media_type, data)
 
 
-def _content(name: str, item: dict[str, Any]) -> bytes:
+def _content(name: str, item: JsonObject) -> bytes:
     content = item.get("content")
     if not isinstance(content, str):
         raise unsendable(name, "has no `content`")
@@ -92,7 +93,7 @@ def _content(name: str, item: dict[str, Any]) -> bytes:
     return data
 
 
-def _limit(item: dict[str, Any]) -> int:
+def _limit(item: JsonObject) -> int:
     """Returns the attachment's own size limit; its schema has bounded it."""
     limit = item.get("max_size_bytes")
     return int(limit) if isinstance(limit, int | float) and not isinstance(limit, bool) and limit >= 0 else 1024**2

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.rest.attachments import File
 from ferrule.runtime.executors.rest.settings import PlacedStyle
 from ferrule.runtime.executors.rest.values import (
@@ -62,7 +63,7 @@ NO_BODY = RequestBody("", b"")
 
 def json_body(fields: Iterable[BodyField]) -> RequestBody:
     """Writes fields as a JSON object. Raises ExecutionFailed."""
-    made: dict[str, Any] = {}
+    made: JsonObject = {}
     for field in fields:
         if field.steps:
             _put(made, field)
@@ -71,7 +72,7 @@ def json_body(fields: Iterable[BodyField]) -> RequestBody:
     return RequestBody(JSON, json_bytes(made))
 
 
-def json_bytes(value: Any) -> bytes:
+def json_bytes(value: object) -> bytes:
     """Encodes a JSON value. Raises ExecutionFailed."""
     try:
         return json_text(value)
@@ -80,7 +81,7 @@ def json_bytes(value: Any) -> bytes:
         raise ExecutionFailed("invalid_arguments", message, code="unsendable_argument") from None
 
 
-def _put(made: dict[str, Any], field: BodyField) -> None:
+def _put(made: JsonObject, field: BodyField) -> None:
     *steps, last = field.steps
     inner = made
     for step in steps:
@@ -129,7 +130,7 @@ def text_body(field: BodyField) -> RequestBody:
         raise unsendable(field.argument, "has half a character, which nobody can be sent") from None
 
 
-def _part(field: BodyField, value: Any) -> bytes:
+def _part(field: BodyField, value: object) -> bytes:
     head = f'Content-Disposition: form-data; name="{_escape_name(field.key)}"\r\n'
     kind = field.content_type
     if is_json(kind) or (not kind and isinstance(value, dict | list)):

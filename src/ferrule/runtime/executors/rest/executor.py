@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
 
 import msgspec
 
@@ -23,6 +22,7 @@ from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.infra.tasks import TimeLimits
 from ferrule.model.credentials import Credentials
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import error_codes, read_tool_credentials, read_transport, tool_type
 from ferrule.runtime.executors.rest.answers import AnswerReader
 from ferrule.runtime.executors.rest.attachments import Fetch
@@ -142,7 +142,7 @@ class RestRun:
         self.is_repeatable = kind in _READING  # the method does not count: an action changes something even with GET
         self._is_once = transport.retry_policy.is_off
         if plan.is_checked_early:
-            self.preflight: Callable[[dict[str, Any]], None] = plan.check
+            self.preflight: Callable[[JsonObject], None] = plan.check
         self._tool_id = tool.tool_id
         self._plan = plan
         self._base = base
@@ -178,7 +178,7 @@ class RestRun:
             "url": base._replace(path=plan.path.text).url,
         }
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Output:
         """Sends the request and reads its answer. Raises ExecutionFailed."""
         try:
             with self._time_limits.until(context.deadline):

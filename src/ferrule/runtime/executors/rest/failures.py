@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
 from ferrule.infra.network.client import Response
@@ -14,6 +13,7 @@ from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.retry_after import retry_after
 from ferrule.model.failure import ErrorClass, excerpt
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.rest.answers import answer_too_long, broken_answer, content_type_of, decode_text
 
@@ -136,7 +136,7 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def request_ids(headers: Mapping[str, str]) -> dict[str, Any]:
+def request_ids(headers: Mapping[str, str]) -> JsonObject:
     """Returns the upstream's ids of the request, for the record (AT-258, AT-259)."""
     if _REQUEST_IDS.keys().isdisjoint(headers):
         return {}

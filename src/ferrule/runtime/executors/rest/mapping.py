@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.rest.attachments import is_attachment, is_media_type
 from ferrule.runtime.executors.rest.bodies import is_json
 from ferrule.runtime.executors.rest.plan import NOWHERE, ArgumentPlace, RestPlan, Slot
@@ -95,7 +96,7 @@ def endpoint_of(text: str) -> RestEndpoint:
 def plan_of(
     transport: RestTransport,
     base_path: str,
-    schema: dict[str, Any],
+    schema: JsonObject,
     headers: dict[str, str],
     own: ReservedPlaces = NOTHING_RESERVED,
 ) -> RestPlan:
@@ -163,7 +164,7 @@ def plan_of(
     )
 
 
-def declared_members(schema: Any) -> dict[str, Any]:
+def declared_members(schema: object) -> JsonObject:
     """Returns the members that an input schema declares, also within combinators, with their schemas."""
     if not isinstance(schema, dict):
         return {}
@@ -174,7 +175,7 @@ def declared_members(schema: Any) -> dict[str, Any]:
     return found
 
 
-def _refuse_unknown(schema: dict[str, Any], members: dict[str, Any], places: dict[str, ArgumentPlace]) -> None:
+def _refuse_unknown(schema: JsonObject, members: JsonObject, places: dict[str, ArgumentPlace]) -> None:
     # A place for an argument that the closed input schema does not have is most likely a typo.
     if schema.get("additionalProperties") is not False:
         return
@@ -293,7 +294,7 @@ def _media_type(name: str, written: str) -> str:
 
 
 def _refuse_own(
-    own: ReservedPlaces, in_query: tuple[str | Slot, ...], places: dict[str, ArgumentPlace], members: dict[str, Any]
+    own: ReservedPlaces, in_query: tuple[str | Slot, ...], places: dict[str, ArgumentPlace], members: JsonObject
 ) -> None:
     """Raises BadMapping when something else uses a parameter that credentials use."""
     if not own.query:
@@ -314,7 +315,7 @@ def _is_odd(place: ArgumentPlace) -> bool:
 def _taken_names(
     in_query: tuple[str | Slot, ...],
     places: dict[str, ArgumentPlace],
-    members: dict[str, Any],
+    members: JsonObject,
     default: ArgumentPlace,
     own: ReservedPlaces,
 ) -> frozenset[str]:
@@ -338,7 +339,7 @@ def _taken_names(
 
 
 def _reserved_names(
-    default: ArgumentPlace, in_query: tuple[str | Slot, ...], places: dict[str, ArgumentPlace], members: dict[str, Any]
+    default: ArgumentPlace, in_query: tuple[str | Slot, ...], places: dict[str, ArgumentPlace], members: JsonObject
 ) -> frozenset[str]:
     """Returns names that arguments without a declared place must not have. Raises BadMapping for a declared one."""
     if default.kind == "query":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.rest.attachments import Fetch, File, check_inline, files_of
 from ferrule.runtime.executors.rest.bodies import (
     JSON,
@@ -121,14 +122,14 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
         written = (*(name for name, _ in self.headers), *(slot.key for slot in self.header_slots), *placed)
         return frozenset(name.lower() for name in (*written, *(() if self.cookie is None else ("cookie",))))
 
-    def check(self, arguments: dict[str, Any]) -> None:
+    def check(self, arguments: JsonObject) -> None:
         """Checks the arguments that go into the path and the headers. Raises ExecutionFailed (`invalid_arguments`)."""
         self.path.fill(arguments)
         self._headers(arguments)
         if self.taken:
             self._refuse_taken(arguments)
 
-    async def files(self, arguments: dict[str, Any], fetch: Fetch, most: int) -> Files:
+    async def files(self, arguments: JsonObject, fetch: Fetch, most: int) -> Files:
         """Opens the files of a call, by the names of their fields. Raises ExecutionFailed."""
         if self.body == "binary":
             value = arguments.get(self.whole)
@@ -145,7 +146,7 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
                 found[place.key or name] = several
         return found
 
-    def request(self, arguments: dict[str, Any], files: Files = NO_FILES) -> RestRequest:
+    def request(self, arguments: JsonObject, files: Files = NO_FILES) -> RestRequest:
         """Builds the request of a call. Raises ExecutionFailed (`invalid_arguments`)."""
         for name in self.attachments:
             check_inline(name, arguments.get(name))
@@ -162,10 +163,10 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
             headers.append(("Content-Type", self.content_type or body.media_type))
         return RestRequest(path, headers, body.data)
 
-    def _plain_json(self, arguments: dict[str, Any]) -> RequestBody:
+    def _plain_json(self, arguments: JsonObject) -> RequestBody:
         return RequestBody(JSON, json_bytes(arguments)) if self.has_members or arguments else NO_BODY
 
-    def _split_arguments(self, arguments: dict[str, Any]) -> tuple[list[str], list[BodyField]]:
+    def _split_arguments(self, arguments: JsonObject) -> tuple[list[str], list[BodyField]]:
         """Splits the arguments into pairs of the query and fields of the body."""
         pairs, fields = self._written_pairs(arguments) if self.query else [], []
         places, default = self.places, self.default
@@ -189,7 +190,7 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
             self._refuse_taken(arguments)
         return pairs, fields
 
-    def _refuse_taken(self, arguments: dict[str, Any]) -> None:
+    def _refuse_taken(self, arguments: JsonObject) -> None:
         """Raises ExecutionFailed when a member of an exploded object has the name of another parameter."""
         others = [name for name in arguments if name not in self.places]
         taken = set(self.taken)
@@ -201,7 +202,7 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
                 raise unsendable(name, "has a member with the name of another parameter")
             taken.update(value)
 
-    def _written_pairs(self, arguments: dict[str, Any]) -> list[str]:
+    def _written_pairs(self, arguments: JsonObject) -> list[str]:
         pairs: list[str] = []
         for pair in self.query:
             if isinstance(pair, str):
@@ -210,7 +211,7 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
                 pairs += _slot_pairs(pair, arguments)
         return pairs
 
-    def _headers(self, arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    def _headers(self, arguments: JsonObject) -> list[tuple[str, str]]:
         made = list(self.headers)
         for slot in self.header_slots:
             if is_given(slot.template, arguments):
@@ -227,14 +228,14 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
             made.append(("Cookie", cookie))
         return made
 
-    def _cookies(self, arguments: dict[str, Any]) -> str:
+    def _cookies(self, arguments: JsonObject) -> str:
         cookies = [self.cookie] if self.cookie else []
         for name, place in self.places.items():
             if place.kind == "cookie" and arguments.get(name) is not None:
                 cookies += cookies_of(place.key, name, arguments[name], place.style)
         return "; ".join(cookies)
 
-    def _body(self, arguments: dict[str, Any], fields: list[BodyField], files: Files) -> RequestBody:
+    def _body(self, arguments: JsonObject, fields: list[BodyField], files: Files) -> RequestBody:
         if self.whole:
             return self._whole_body(arguments[self.whole], files) if self.whole in arguments else NO_BODY
         if not (fields or files or self.has_members):
@@ -248,7 +249,7 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
                 return multipart_body(fields, files)
         return NO_BODY
 
-    def _whole_body(self, value: Any, files: Files) -> RequestBody:
+    def _whole_body(self, value: object, files: Files) -> RequestBody:
         """Writes the argument that is the complete body; no body for null, except in JSON."""
         if value is None and self.body != "json":
             return NO_BODY
@@ -260,12 +261,12 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
         return RequestBody(file.media_type, file.data)
 
 
-def _field(name: str, value: Any, place: ArgumentPlace) -> BodyField:
+def _field(name: str, value: object, place: ArgumentPlace) -> BodyField:
     key = place.key or name
     return BodyField(name, key, value, place.style, place.steps, place.content_type, place.is_reserved)
 
 
-def _slot_pairs(slot: Slot, arguments: dict[str, Any]) -> list[str]:
+def _slot_pairs(slot: Slot, arguments: JsonObject) -> list[str]:
     """Fills a slot of the query; returns nothing when one of its arguments is absent."""
     template = slot.template
     if not is_given(template, arguments):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from ferrule.runtime.executors.rest.values import Writer, segment_of, unsendable
@@ -36,7 +36,7 @@ def template_of(text: str) -> Template:
     return Template(tuple(parts[::2]), tuple(parts[1::2]))
 
 
-def is_given(template: Template, arguments: Mapping[str, Any]) -> bool:
+def is_given(template: Template, arguments: Mapping[str, object]) -> bool:
     """Returns True when every argument that it names is given."""
     return all(arguments.get(name) is not None for name in template.names)
 
@@ -58,7 +58,7 @@ class PathSegment(NamedTuple):
     names: tuple[str, ...]
     writers: tuple[Writer, ...]
 
-    def fill(self, arguments: Mapping[str, Any]) -> str:
+    def fill(self, arguments: Mapping[str, object]) -> str:
         """Fills the segment; it stays one segment unless an argument may hold slashes. Raises ExecutionFailed
         (`invalid_arguments`)."""
         names, literals, writers = self.names, self.literals, self.writers
@@ -110,7 +110,7 @@ class PathTemplate:
         self._fixed = "/".join(part for part in self._parts if isinstance(part, str))
         """The complete path, when it has no arguments."""
 
-    def fill(self, arguments: Mapping[str, Any]) -> str:
+    def fill(self, arguments: Mapping[str, object]) -> str:
         """Fills the path. Raises ExecutionFailed (`invalid_arguments`)."""
         if not self.names:
             return self._fixed

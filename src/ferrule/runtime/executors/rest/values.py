@@ -16,6 +16,7 @@ from urllib.parse import quote_plus as _quote_plus
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.rest.settings import PlacedStyle
 
 Quote = Callable[[str], str]
@@ -53,7 +54,7 @@ def quote_form_reserved(text: str) -> str:
     return _quote_plus(text, safe=_RESERVED)
 
 
-def json_text(value: Any) -> bytes:
+def json_text(value: object) -> bytes:
     """Encodes compact JSON. Raises UnicodeEncodeError for a lone surrogate."""
     try:
         return msgspec.json.encode(value)
@@ -61,7 +62,7 @@ def json_text(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def text_of(name: str, value: Any) -> str:
+def text_of(name: str, value: object) -> str:
     """Writes a single value as text. Raises ExecutionFailed for a list or an object."""
     if type(value) is str:
         return value
@@ -74,7 +75,7 @@ def text_of(name: str, value: Any) -> str:
     raise unsendable(name, "must be a text, a number or a boolean where it is sent")
 
 
-def segment_of(name: str, value: Any) -> str:
+def segment_of(name: str, value: object) -> str:
     """Writes a value within one segment of a path; joins a list with commas. Raises ExecutionFailed."""
     if type(value) is list and value:
         return ",".join(segment_of(name, item) for item in value)
@@ -83,7 +84,7 @@ def segment_of(name: str, value: Any) -> str:
     return encode_text(name, text_of(name, value), quote)
 
 
-def header_value(name: str, value: Any) -> str:
+def header_value(name: str, value: object) -> str:
     """Writes a value for a header; joins a list with commas. Raises ExecutionFailed."""
     text = ",".join(text_of(name, item) for item in value) if type(value) is list else text_of(name, value)
     return require_header_text(name, text)
@@ -100,7 +101,7 @@ def require_header_text(name: str, text: str) -> str:
     return text
 
 
-def pairs_of(key: str, name: str, value: Any, style: PlacedStyle, quote_with: Quote) -> Iterator[str]:
+def pairs_of(key: str, name: str, value: object, style: PlacedStyle, quote_with: Quote) -> Iterator[str]:
     """Yields `key=value` for a query or a form; nothing for null and an empty list. `key` must be encoded already."""
     if style == "json-text":
         yield f"{key}={encode_text(name, json_of(name, value), quote_with)}"
@@ -120,7 +121,7 @@ def pairs_of(key: str, name: str, value: Any, style: PlacedStyle, quote_with: Qu
         yield f"{key}={encode_text(name, _item(name, value), quote_with)}"
 
 
-def _members(key: str, name: str, value: dict[str, Any], style: PlacedStyle, quote_with: Quote) -> Iterator[str]:
+def _members(key: str, name: str, value: JsonObject, style: PlacedStyle, quote_with: Quote) -> Iterator[str]:
     """Yields the pairs of an object, member by member."""
     if style == "form":
         flat = [each for pair in value.items() if pair[1] is not None for each in pair]
@@ -143,7 +144,7 @@ def encode_text(name: str, text: str, quote_with: Quote) -> str:
         raise unsendable(name, "has half a character, which nobody can be sent") from None
 
 
-def json_of(name: str, value: Any) -> str:
+def json_of(name: str, value: object) -> str:
     """Writes a value as JSON text. Raises ExecutionFailed for a lone surrogate."""
     try:
         return json_text(value).decode()
@@ -151,7 +152,7 @@ def json_of(name: str, value: Any) -> str:
         raise unsendable(name, "has half a character, which nobody can be sent") from None
 
 
-def _item(name: str, value: Any) -> str:
+def _item(name: str, value: object) -> str:
     return json_of(name, value) if isinstance(value, dict | list) else text_of(name, value)
 
 
@@ -214,7 +215,7 @@ def header_writer(style: PlacedStyle) -> Writer:
     return lambda name, value: require_header_text(name, _join_parts(name, value, shape, str))
 
 
-def cookies_of(key: str, name: str, value: Any, style: PlacedStyle) -> list[str]:
+def cookies_of(key: str, name: str, value: object, style: PlacedStyle) -> list[str]:
     """Writes an argument as cookies, `key=value` each. Raises ExecutionFailed."""
     if style == "cookie":
         text = text_of(name, value)
@@ -229,7 +230,7 @@ def is_cookie_value(text: str) -> bool:
     return not _NO_COOKIE.search(text)
 
 
-def _segment(name: str, key: str, value: Any, shape: _Shape, quote_with: Quote) -> str:
+def _segment(name: str, key: str, value: object, shape: _Shape, quote_with: Quote) -> str:
     if value is None or value in ("", [], {}):
         raise unsendable(name, "must not be empty: it is part of the path")
     if not shape.is_named:
@@ -241,7 +242,7 @@ def _segment(name: str, key: str, value: Any, shape: _Shape, quote_with: Quote) 
     return f"{shape.before}{key}={_join_parts(name, value, shape, quote_with)}"
 
 
-def _join_parts(name: str, value: Any, shape: _Shape, quote_with: Quote) -> str:
+def _join_parts(name: str, value: object, shape: _Shape, quote_with: Quote) -> str:
     if isinstance(value, list):
         return shape.between.join(_text(name, item, quote_with) for item in value)
     if isinstance(value, dict):
@@ -254,7 +255,7 @@ def _join_parts(name: str, value: Any, shape: _Shape, quote_with: Quote) -> str:
     return _text(name, value, quote_with)
 
 
-def _text(name: str, value: Any, quote_with: Quote) -> str:
+def _text(name: str, value: object, quote_with: Quote) -> str:
     return encode_text(name, text_of(name, value), quote_with)
 
 

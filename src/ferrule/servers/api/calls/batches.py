@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -17,6 +17,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.calls import (
     CallOptionsBody,
@@ -125,7 +126,7 @@ def _build_request(surface: SurfaceHandle, call: BatchCall) -> CallRequest:
     )
 
 
-def _build_policy(body: BatchBody) -> dict[str, Any]:
+def _build_policy(body: BatchBody) -> JsonObject:
     settings = {
         "sibling_failure_policy": body.sibling_failure_policy,
         "ordering_policy": body.ordering_policy,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import msgspec
 
@@ -16,6 +16,7 @@ from ferrule.app.batches import BatchRun
 from ferrule.app.surface import CallUnderWay, SurfaceHandle
 from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.runs import InlineRun
 from ferrule.runtime.pipeline.call import NO_OPTIONS, CallOptions
 from ferrule.runtime.pipeline.live import Cancel
@@ -158,7 +159,7 @@ def _call_on_surface(ask: Ask, surface: SurfaceHandle) -> AnyReply | Awaitable[A
     if ask.wants_events:
         ask.background.require_stream_slot(ask.caller)
     load_deferred_tool(surface, body)
-    chosen: dict[str, Any] = {
+    chosen: JsonObject = {
         "idempotency_key": find_idempotency_key(surface, body.tool, ask.header(KEY)),
         "timeout_seconds": body.timeout_seconds,
         "native_call_id": body.native_call_id,
@@ -202,7 +203,7 @@ async def _wait_for(surface: SurfaceHandle, body: CallBody, call: CallUnderWay, 
         leave()
 
 
-async def _call_in_background(ask: Ask, surface: SurfaceHandle, chosen: dict[str, Any]) -> AnyReply:
+async def _call_in_background(ask: Ask, surface: SurfaceHandle, chosen: JsonObject) -> AnyReply:
     """Calls a tool in a task of its own, so that the client chooses how long to wait for its end."""
     body, preference, key = ask.body(CallBody), ask.preference, chosen["idempotency_key"]
     leave = await resolve(ask.edge.turnstile.enter(ask.caller))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ _WAITS = frozenset({"waiting_for_permission", "waiting_for_input"})
 END = "end"
 
 
-def encode_event(name: str, data: Any, event_id: str = "") -> bytes:
+def encode_event(name: str, data: object, event_id: str = "") -> bytes:
     """Encodes one event."""
     number = f"id: {event_id}\n" if event_id else ""
     return f"event: {name}\n{number}".encode() + b"data: " + _encode(data) + b"\n\n"

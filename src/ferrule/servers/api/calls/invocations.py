@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -24,6 +24,7 @@ from ferrule.model.result import Result
 from ferrule.model.story import Story
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 from ferrule.runtime.redaction.sensitive_input import mask_all_members
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.call_filters import CallQuery, Row, prepare_search, read_input
@@ -185,7 +186,7 @@ async def explain_invocation(ask: Ask) -> AnyReply:
     return JsonReply(record, is_final=story.status in TERMINAL)
 
 
-def _mask_story(story: Story) -> dict[str, Any]:
+def _mask_story(story: Story) -> JsonObject:
     """Returns the record of a call whose tool is hidden from its caller: the names of its arguments, and that the tool
     is unknown.
     """
@@ -298,7 +299,7 @@ async def list_relatives(ask: Ask) -> AnyReply:
     )
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 

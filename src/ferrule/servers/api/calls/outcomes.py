@@ -20,6 +20,7 @@ from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.complaints import Complaint
 from ferrule.schema.pointers import write_pointer
 from ferrule.servers.api.ask import Ask
@@ -104,7 +105,7 @@ def explain_refusal(result: Result, handle: SurfaceHandle, name: str, arguments:
         return None
     if error.error_code in CONFLICT_CODES:
         status = 409
-    more: dict[str, Any] = {}
+    more: JsonObject = {}
     if error.error_class == "schema_validation_failed":
         more["errors"] = _list_invalid_members(handle, name, arguments)
     return Problem(

@@ -21,6 +21,7 @@ from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.story import Story
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.call_filters import Row
@@ -347,7 +348,7 @@ def _start_member(found: _BatchCall, short: InvocationBrief, states: list[StateT
     )
 
 
-def _read_scheduling(notes: Mapping[str, Any]) -> dict[str, Any]:
+def _read_scheduling(notes: Mapping[str, Any]) -> JsonObject:
     """Returns what the scheduler recorded about a call."""
     noted = notes.get("scheduler", {})
     locks = [LockClaim(key=str(lock["key"]), mode=str(lock["mode"])) for lock in noted.get("resource_locks", ())]

@@ -21,6 +21,7 @@ from ferrule.infra.lockfile.tools import DIALECT as MCP_DIALECT
 from ferrule.infra.lockfile.tools import ImportedTool
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.transports import transport_of
 from ferrule.runtime.pipeline.tool_facts import read_traits
 from ferrule.servers.api.ask import Ask
@@ -306,7 +307,7 @@ def _find_lock_state(tool: Tool, lock: Lock | None) -> LockState | None:
     )
 
 
-def describe_tool(listed: CatalogEntry) -> dict[str, Any]:
+def describe_tool(listed: CatalogEntry) -> JsonObject:
     """Returns the fields that every list has of a tool."""
     tool = listed.tool
     return {

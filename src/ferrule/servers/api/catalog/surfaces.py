@@ -16,6 +16,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.infra.tasks import resolve
 from ferrule.model.surface import SearchResult, Surface, SurfaceEntry
+from ferrule.model.value import JsonObject
 from ferrule.runtime.surface.search import SHARED_INDEXES
 from ferrule.schema.internal_fields import model_schema
 from ferrule.servers.api.ask import Ask
@@ -245,7 +246,7 @@ def encode_tool(ask: Ask, handle: SurfaceHandle, entry: SurfaceEntry) -> ToolSta
     )
 
 
-def _describe(ask: Ask, handle: SurfaceHandle, entry: SurfaceEntry) -> dict[str, Any]:
+def _describe(ask: Ask, handle: SurfaceHandle, entry: SurfaceEntry) -> JsonObject:
     tool, asks = entry.tool, predict_ask(handle, entry, ask.edge.app.policy)
     facts = tool.facts
     return {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -17,6 +17,7 @@ from ferrule.app.custody.paths import LedgerPaths, ledger_paths, load_public_key
 from ferrule.errors import FerruleError, LedgerError
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import NO_STORE, AnyReply, JsonReply, Problem
 from ferrule.servers.api.route import LINES_TYPE
@@ -132,7 +133,7 @@ async def _find_range(paths: LedgerPaths, wanted: ExportQuery) -> tuple[int, int
     return max(first, begin), min(ends) if ends else None
 
 
-def _make_filter(wanted: ExportQuery) -> Callable[[dict[str, Any]], bool] | None:
+def _make_filter(wanted: ExportQuery) -> Callable[[JsonObject], bool] | None:
     if not (wanted.tool or wanted.principal):
         return None
     actor = None if wanted.principal is None else f"principal:{wanted.principal}"

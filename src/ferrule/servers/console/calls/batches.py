@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console.calls.call_words import STANDINGS, join_words, now_micros, pluralize
 from ferrule.servers.console.calls.gantt import VIEWS, answers_of, chart_of, locks_of, numbers_of
@@ -23,7 +23,7 @@ async def show(view: ConsoleView) -> HttpAnswer:
     page = await view.api.get("/batches", limit=_AT_ONCE, cursor=cursor)
     batches = [line_of(batch) for batch in page["items"]]
     older = parse_qs(urlsplit(page["next"]).query)["cursor"][0] if page["next"] else ""
-    values: dict[str, Any] = {
+    values: JsonObject = {
         "batches": batches,
         "cursor": cursor,
         "older": older,
@@ -34,7 +34,7 @@ async def show(view: ConsoleView) -> HttpAnswer:
     return await view.page("batches.html", **values)
 
 
-def line_of(batch: dict[str, Any]) -> dict[str, Any]:
+def line_of(batch: JsonObject) -> JsonObject:
     """Returns a batch as a line of the list."""
     standings = batch["standings"]
     kind, word = batch_state(batch)
@@ -51,7 +51,7 @@ def line_of(batch: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def batch_state(batch: dict[str, Any]) -> tuple[str, str]:
+def batch_state(batch: JsonObject) -> tuple[str, str]:
     """Returns the state of a batch: that of its worst call, once all have ended."""
     standings = batch["standings"]
     for standing in ("running", "unknown", "waiting"):
@@ -66,7 +66,7 @@ def batch_state(batch: dict[str, Any]) -> tuple[str, str]:
     return "ok", "succeeded"
 
 
-def list_sentence(batches: list[dict[str, Any]], cursor: str) -> str:
+def list_sentence(batches: list[JsonObject], cursor: str) -> str:
     """Returns what the list shows, in a sentence."""
     if not batches:
         return "No older batches." if cursor else "No recent batches."
@@ -108,13 +108,13 @@ async def show_batch(view: ConsoleView) -> HttpAnswer:
     return await view.page("batch.html", **values)
 
 
-def count_unbegun(batch: dict[str, Any]) -> int:
+def count_unbegun(batch: JsonObject) -> int:
     """Returns how many calls have neither begun nor ended."""
     states = ("planned", "selected", "arguments_ready", "pre_hooks_running", "queued", "awaiting_approval")
     return sum(member["call"]["status"] in states for member in batch["calls"])
 
 
-def sentence_of(brief: dict[str, Any], numbers: dict[str, Any], now: int) -> str:
+def sentence_of(brief: JsonObject, numbers: JsonObject, now: int) -> str:
     """Returns a batch in one sentence."""
     who = brief["agent"] or brief["principal"]
     calls = pluralize(brief["size"], "call")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ferrule.model.timestamps import parse_iso
+from ferrule.model.value import JsonObject
 from ferrule.servers.console.rendering import took
 
 Story = Mapping[str, Any]
@@ -78,7 +79,7 @@ def decision_of(call: Mapping[str, Any]) -> dict[str, str]:
     return {"word": {"ask": "asks", "": ""}.get(behavior, behavior), "by": rule}
 
 
-def caller_of(call: Mapping[str, Any]) -> str:
+def caller_of(call: Mapping[str, object]) -> str:
     """Returns who called: the agent, or the principal where no agent is named."""
     return str(call["agent"] or call["principal"])
 
@@ -110,7 +111,7 @@ def join_words(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def display_name(call: Mapping[str, Any]) -> str:
+def display_name(call: Mapping[str, object]) -> str:
     """Returns the tool's name on every page: as in the catalog, with its namespace unless it was called without.
 
     Clients that allow no dots use another spelling, which nobody would search for.
@@ -158,7 +159,7 @@ def _describe_decisions(story: Story) -> list[str]:
     return [*parts, *_describe_answers(story, answers)]
 
 
-def _describe_answers(story: Story, answers: list[dict[str, Any]]) -> list[str]:
+def _describe_answers(story: Story, answers: list[JsonObject]) -> list[str]:
     parts = []
     for answer in answers[:3]:
         word = "approved it" if answer["verdict"] == "approve" else "rejected it"
@@ -176,11 +177,11 @@ def _describe_edits(story: Story) -> str:
     return f" and changed {join_words(list(dict.fromkeys(fields))[:3])}" if fields else ""
 
 
-def _list_rules(decisions: list[dict[str, Any]]) -> list[str]:
+def _list_rules(decisions: list[JsonObject]) -> list[str]:
     return list(dict.fromkeys(ref for decision in decisions for ref in decision.get("rule_refs", ())))
 
 
-def _explain_ask(decisions: list[dict[str, Any]]) -> str:
+def _explain_ask(decisions: list[JsonObject]) -> str:
     """Returns why a person was asked where no rule asked."""
     asked = next(decision for decision in decisions if decision["behavior"] == "ask")
     return _REASONS.get(asked["reason"]["type"], "the policy required approval")

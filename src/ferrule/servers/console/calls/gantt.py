@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ferrule.model.lifecycle import TERMINAL
+from ferrule.model.value import JsonObject
 from ferrule.servers.console.calls.call_words import bar_of, join_words, microseconds, pluralize, state_of
 from ferrule.servers.console.rendering import took
 
@@ -55,7 +56,7 @@ def pieces_of(member: Mapping[str, Any], began: int, until: int) -> list[TimePie
     return found
 
 
-def chart_of(batch: Batch, by: str) -> dict[str, Any]:
+def chart_of(batch: Batch, by: str) -> JsonObject:
     """Returns the chart: axis, number of parallel calls, and groups of rows."""
     began, until = microseconds(batch["brief"]["at"]), _find_end(batch)
     span = max(1, until - began)
@@ -86,7 +87,7 @@ def _find_end(batch: Batch) -> int:
     return max(microseconds(member["states"][-1]["at"]) for member in batch["calls"] if member["states"])
 
 
-def ticks_of(span: float) -> list[dict[str, Any]]:
+def ticks_of(span: float) -> list[JsonObject]:
     """Returns round times along the axis, from 0 to the end or a little later."""
     step = next(
         size * power
@@ -111,7 +112,7 @@ def names_of(batch: Batch) -> list[str]:
 
 def row_of(
     member: Mapping[str, Any], name: str, pieces: list[TimePiece], began: int, width: float, names: Mapping[str, str]
-) -> dict[str, Any]:
+) -> JsonObject:
     """Returns one call as a line of the chart."""
     call = member["call"]
     stands = state_of(call)
@@ -142,7 +143,7 @@ def _percent(at: float, width: float) -> float:
     return round(100 * max(0.0, at) / width, 2)
 
 
-def _bar(piece: TimePiece, kind: str, width: float) -> dict[str, Any]:
+def _bar(piece: TimePiece, kind: str, width: float) -> JsonObject:
     colour = {"person": "g-wait", "turn": "g-idle"}.get(piece.kind) or bar_of(kind)
     x = min(_percent(piece.begin, width), 100 - _LEAST)
     return {
@@ -200,7 +201,7 @@ def path_of(steps: list[tuple[float, int]], width: float) -> str:
     return " ".join([*parts, f"L{_percent(steps[-1][0], width)} 40 Z"])
 
 
-def groups_of(batch: Batch, rows: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
+def groups_of(batch: Batch, rows: list[JsonObject], by: str) -> list[JsonObject]:
     """Groups rows under headings: parallel reads and locked writes; or by lock; or in answer order."""
     if by == "order":
         return [{"heading": "In answer order", "rows": rows}]
@@ -217,7 +218,7 @@ def groups_of(batch: Batch, rows: list[dict[str, Any]], by: str) -> list[dict[st
     return [group for group in found if group["rows"]]
 
 
-def numbers_of(batch: Batch) -> dict[str, Any]:
+def numbers_of(batch: Batch) -> JsonObject:
     """Returns the totals of a batch: successes, duration, parallel calls, and what delayed it."""
     began, until = microseconds(batch["brief"]["at"]), _find_end(batch)
     pieces = [pieces_of(member, began, until) for member in batch["calls"]]
@@ -239,7 +240,7 @@ _BAD = {"failed": "failed", "refused": "denied", "timed_out": "timed out", "canc
         "waiting": "waiting", "running": "running"}  # fmt: skip
 
 
-def find_delay(batch: Batch, pieces: list[list[TimePiece]]) -> dict[str, Any]:
+def find_delay(batch: Batch, pieces: list[list[TimePiece]]) -> JsonObject:
     """Returns what calls waited for longest, all together."""
     waited: Counter[str] = Counter()
     for number, member in enumerate(batch["calls"]):
@@ -269,7 +270,7 @@ def measure_lock_wait(key: str, number: int, batch: Batch, pieces: list[list[Tim
     return sum(max(0.0, min(wait.end, held.end) - max(wait.begin, held.begin)) for wait in waits for held in others)
 
 
-def locks_of(batch: Batch) -> list[dict[str, Any]]:
+def locks_of(batch: Batch) -> list[JsonObject]:
     """Returns each lock: who has it, how many wait for it, and how long they waited."""
     began, until = microseconds(batch["brief"]["at"]), _find_end(batch)
     names, found = names_of(batch), dict[str, dict[str, Any]]()
@@ -287,7 +288,7 @@ def locks_of(batch: Batch) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def answers_of(batch: Batch) -> dict[str, Any]:
+def answers_of(batch: Batch) -> JsonObject:
     """Returns how many answers were given; they are given in call order."""
     names = names_of(batch)
     ended = [member["call"]["standing"] not in ("running", "waiting", "unknown") for member in batch["calls"]]

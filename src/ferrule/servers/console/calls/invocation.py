@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ferrule.model.approval import CALL
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import HttpAnswer, HttpStream
 from ferrule.servers.console.calls.call_words import (
@@ -38,7 +39,7 @@ _SOURCES = {
 }
 
 
-def four_inputs(story: Story) -> dict[str, Any]:
+def four_inputs(story: Story) -> JsonObject:
     """Returns rows of cells: `text`, `is_same`, `is_absent`, `by`, and `is_person` where a person changed it."""
     inputs = {view["name"]: view["value"] for view in story["inputs"]}
     if not inputs:
@@ -48,9 +49,7 @@ def four_inputs(story: Story) -> dict[str, Any]:
         last = inputs.get(name, last)
         columns.append(_flatten(last))
     names = list(dict.fromkeys(name for column in columns for name in column))
-    rows: list[dict[str, Any]] = [
-        {"field": name, "cells": _cells(name, columns, story)} for name in names[:_MOST_FIELDS]
-    ]
+    rows: list[JsonObject] = [{"field": name, "cells": _cells(name, columns, story)} for name in names[:_MOST_FIELDS]]
     is_changed = any(not cell["is_same"] for row in rows for cell in row["cells"][1:])
     return {
         "rows": rows,
@@ -60,17 +59,17 @@ def four_inputs(story: Story) -> dict[str, Any]:
     }
 
 
-def _flatten(value: Any, path: str = "", depth: int = 0) -> dict[str, Any]:
+def _flatten(value: object, path: str = "", depth: int = 0) -> JsonObject:
     """Returns the fields of a value by their dotted names; deep ones stay together."""
     if not isinstance(value, Mapping) or not value or depth == _DEEPEST:
         return {path or "$": value} if path or value is not None else {}
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for name, member in value.items():
         found |= _flatten(member, f"{path}.{name}" if path else str(name), depth + 1)
     return found
 
 
-def _cells(name: str, columns: list[dict[str, Any]], story: Story) -> list[dict[str, Any]]:
+def _cells(name: str, columns: list[JsonObject], story: Story) -> list[JsonObject]:
     cells = []
     for number, column in enumerate(columns):
         value = column.get(name, _ABSENT)
@@ -81,20 +80,20 @@ def _cells(name: str, columns: list[dict[str, Any]], story: Story) -> list[dict[
     return cells
 
 
-def _is_equal(one: Any, other: Any) -> bool:
+def _is_equal(one: object, other: object) -> bool:
     if one is _ABSENT or other is _ABSENT:
         return one is other
     return type(one) is type(other) and bool(one == other)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is _ABSENT:
         return ""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _find_changer(name: str, value: Any, number: int, story: Story) -> dict[str, Any]:
+def _find_changer(name: str, value: object, number: int, story: Story) -> JsonObject:
     """Returns who changed a field on the way to one of the inputs. People change the last one; a later change hides an
     earlier one.
     """
@@ -151,7 +150,7 @@ async def _show_soon(view: ConsoleView, call: str) -> HttpAnswer:
     return await view.page("invocation_soon.html", **values)
 
 
-async def _load_values(view: ConsoleView, story: dict[str, Any]) -> dict[str, Any]:
+async def _load_values(view: ConsoleView, story: JsonObject) -> JsonObject:
     call, now = story["invocation_id"], now_micros()
     brief = await view.api.get(f"/invocations/{call}")
     events = (await view.api.get(f"/invocations/{call}/events"))["items"]
@@ -189,12 +188,12 @@ async def _load_values(view: ConsoleView, story: dict[str, Any]) -> dict[str, An
     }
 
 
-def _find_last_sign(rows: list[dict[str, Any]], story: Story) -> int:
+def _find_last_sign(rows: list[JsonObject], story: Story) -> int:
     """Returns when the call last recorded anything."""
     return max([microseconds(row["at"]) for row in rows] or [microseconds(story["created_at"])])
 
 
-def decision_facts(story: Story) -> dict[str, Any]:
+def decision_facts(story: Story) -> JsonObject:
     """Returns the decision in facts: its rules and people, how long it took, and what was changed."""
     decisions = story["decisions"]
     if not decisions:
@@ -220,7 +219,7 @@ def decision_facts(story: Story) -> dict[str, Any]:
     }
 
 
-def edits_of(story: Story) -> list[dict[str, Any]]:
+def edits_of(story: Story) -> list[JsonObject]:
     """Returns a person's changes: the field, the old value, the new value."""
     edited = {
         field
@@ -232,9 +231,9 @@ def edits_of(story: Story) -> list[dict[str, Any]]:
     return [one for view in views for one in view["differences"] if one["path"] in edited]
 
 
-def people_of(story: Story) -> list[dict[str, Any]]:
+def people_of(story: Story) -> list[JsonObject]:
     """Returns what people did about a call, in order: asked, delegated, reminded, answered."""
-    found: list[tuple[str, dict[str, Any]]] = []
+    found: list[tuple[str, JsonObject]] = []
     for request in story.get("requests", ()):
         needed = request["requirement"]
         who = ", ".join(needed.get("approvers", ())) or "anyone who may approve"
@@ -258,7 +257,7 @@ def people_of(story: Story) -> list[dict[str, Any]]:
     return [{"at": at, "says": "", **entry} for at, entry in sorted(found, key=lambda pair: pair[0])]
 
 
-def result_of(story: Story) -> dict[str, Any] | None:
+def result_of(story: Story) -> JsonObject | None:
     """Returns a result in its representations: the value, the model's view, and the error."""
     result = story["result"]
     if result is None:
@@ -278,7 +277,7 @@ def result_of(story: Story) -> dict[str, Any] | None:
     }
 
 
-def event_of(event: Mapping[str, Any], story: Story) -> dict[str, Any]:
+def event_of(event: Mapping[str, Any], story: Story) -> JsonObject:
     """Returns one event as a line: seconds since the call was planned, its type, and its main values."""
     data = event["data"]
     words = (
@@ -305,7 +304,7 @@ def event_of(event: Mapping[str, Any], story: Story) -> dict[str, Any]:
     }
 
 
-def chain_of(chain: dict[str, Any]) -> dict[str, Any]:
+def chain_of(chain: JsonObject) -> JsonObject:
     """Returns the place of a call's rows in the ledger, and whether they are intact."""
     rows = chain["rows"]
     if not chain["is_checked"] or not rows:

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console.calls import invocation
 from ferrule.servers.console.calls.call_words import (
@@ -38,7 +39,7 @@ _PARTS = (
 _MOST_LABELS = 6
 
 
-def strip_of(tally: Mapping[str, Any]) -> dict[str, Any]:
+def strip_of(tally: Mapping[str, Any]) -> JsonObject:
     """Returns the bars and labels of a strip, and the strip in words."""
     since, until = microseconds(tally["since"]), microseconds(tally["until"])
     width = round(tally["seconds"] * 1_000_000)
@@ -50,7 +51,7 @@ def strip_of(tally: Mapping[str, Any]) -> dict[str, Any]:
     return {"bars": bars, "labels": labels, "height": HEIGHT, "says": _describe_strip(tally, highest)}
 
 
-def _bar(stretch: Mapping[str, Any], first: int, width: int, count: int, highest: int) -> dict[str, Any] | None:
+def _bar(stretch: Mapping[str, Any], first: int, width: int, count: int, highest: int) -> JsonObject | None:
     at = microseconds(stretch["at"])
     place = (at - first) // width
     if not 0 <= place < count or not highest:
@@ -178,7 +179,7 @@ async def show(view: ConsoleView) -> HttpAnswer:
     )
 
 
-async def load_counts(view: ConsoleView, filters: CallListFilters, now: int) -> dict[str, Any]:
+async def load_counts(view: ConsoleView, filters: CallListFilters, now: int) -> JsonObject:
     """Returns the counts of the matching calls: the sentence, the chips, the strip."""
     span = filters.search(now)
     if span["since"] is None and span["until"] is None:
@@ -220,7 +221,7 @@ def sentence_of(tally: Mapping[str, Any], span: str) -> str:
     return text
 
 
-def _chip(standing: str, tally: Mapping[str, Any], filters: CallListFilters) -> dict[str, Any]:
+def _chip(standing: str, tally: Mapping[str, Any], filters: CallListFilters) -> JsonObject:
     kind, word = STANDINGS[standing]
     is_on = filters.get("state") == standing
     is_open = standing in _OPEN
@@ -235,7 +236,7 @@ def _chip(standing: str, tally: Mapping[str, Any], filters: CallListFilters) -> 
     }
 
 
-def row_of(call: Mapping[str, Any], now: int) -> dict[str, Any]:
+def row_of(call: Mapping[str, Any], now: int) -> JsonObject:
     """Returns one line of the list."""
     return {
         "id": call["invocation_id"],
@@ -255,7 +256,7 @@ def _cursor_of(address: str | None) -> str:
     return parse_qs(urlsplit(address).query)["cursor"][0] if address else ""
 
 
-def _newer_address(filters: CallListFilters, rows: list[dict[str, Any]]) -> str:
+def _newer_address(filters: CallListFilters, rows: list[JsonObject]) -> str:
     query = {**filters.chosen, "after": str(max((row["seq"] for row in rows), default=0))}
     return f"/console/invocations/newer?{urlencode(query)}"
 

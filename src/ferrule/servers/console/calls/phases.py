@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.console.calls.call_words import Story, join_words, pluralize
 from ferrule.servers.console.rendering import line, took
 
@@ -31,7 +32,7 @@ def _describe_resolve_tool(story: Story) -> str:
     return f"{version}, for {story['agent'] or story['principal']}"
 
 
-def _find_changes(story: Story, *sources: str) -> list[dict[str, Any]]:
+def _find_changes(story: Story, *sources: str) -> list[JsonObject]:
     return [change for change in story.get("mutations", ()) if change["source_type"] in sources]
 
 
@@ -262,7 +263,7 @@ def _list_execute(story: Story) -> Iterator[Fact]:
         yield make_fact("Progress", f"{said.get('message') or said['status'].replace('_', ' ')}{percent}")
 
 
-def _list_cancellation(one: dict[str, Any]) -> Iterator[Fact]:
+def _list_cancellation(one: JsonObject) -> Iterator[Fact]:
     reason = f": {one['reason']}" if one.get("reason") else ""
     outcome = one["outcome"].replace("_", " ") if one.get("outcome") else "the tool has not stopped yet"
     yield make_fact("Cancel", f"requested by {one.get('by') or 'an unrecorded caller'}{reason}; {outcome}")

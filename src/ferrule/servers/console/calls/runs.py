@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.console.view import ConsoleView
 
@@ -19,7 +20,7 @@ _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _NO = frozenset({"denied", "rejected", "blocked"})
 
 
-def arrange_value(value: Any) -> dict[str, Any] | None:
+def arrange_value(value: object) -> JsonObject | None:
     """Returns a value as `facts` (names with plain values) and a `table` (columns, rows, and the number of rows); None
     where it is neither.
     """
@@ -38,7 +39,7 @@ def arrange_value(value: Any) -> dict[str, Any] | None:
     return {"facts": list(facts.items()), "table": table, "name": name}
 
 
-def _arrange_table(rows: list[Any]) -> dict[str, Any] | None:
+def _arrange_table(rows: list[Any]) -> JsonObject | None:
     if not rows:
         return None
     if all(_is_plain(row) for row in rows):
@@ -58,21 +59,21 @@ def _arrange_table(rows: list[Any]) -> dict[str, Any] | None:
     return {"columns": columns, "rows": cells, "count": len(rows), "numbers": numbers}
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def blocks_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+def blocks_of(result: JsonObject) -> list[JsonObject]:
     """Returns the blocks that the model receives: `text`, or `image` with its data, or `says` for anything else."""
     given = result.get("model_facing_content") or result.get("content") or []
     return [_describe_block(block) for block in given if isinstance(block, dict)]
 
 
-def _describe_block(block: dict[str, Any]) -> dict[str, Any]:
+def _describe_block(block: JsonObject) -> JsonObject:
     kind, text = str(block.get("type")), block.get("text")
     if isinstance(text, str):
         cut = len(text) > _LONGEST_TEXT
@@ -111,9 +112,9 @@ def shown_state(state: str, *, is_pending: bool) -> tuple[str, str]:
     return _SHOWN_STATES.get(state) or (("run", "running") if is_pending else ("bad", "failed"))
 
 
-async def load_run(view: ConsoleView, run: str, number: int) -> dict[str, Any]:
+async def load_run(view: ConsoleView, run: str, number: int) -> JsonObject:
     """Returns all that a panel shows of a call; with `is_gone` for an unknown call, or another person's."""
-    shown: dict[str, Any] = {"id": run, "number": number, "is_gone": False}
+    shown: JsonObject = {"id": run, "number": number, "is_gone": False}
     try:
         state = await view.api.get(f"/calls/{run}")
     except Problem as problem:
@@ -138,7 +139,7 @@ async def load_run(view: ConsoleView, run: str, number: int) -> dict[str, Any]:
     }
 
 
-async def _describe_result(view: ConsoleView, run: str, result: dict[str, Any]) -> dict[str, Any]:
+async def _describe_result(view: ConsoleView, run: str, result: JsonObject) -> JsonObject:
     structured = result.get("structured_content")
     try:
         stored = (await view.api.get(f"/calls/{run}/payloads"))["items"]
@@ -154,10 +155,10 @@ async def _describe_result(view: ConsoleView, run: str, result: dict[str, Any]) 
     }
 
 
-async def _load_brief(view: ConsoleView, run: str) -> dict[str, Any] | None:
+async def _load_brief(view: ConsoleView, run: str) -> JsonObject | None:
     """Returns a call in a few words; None before it is on record."""
     try:
-        brief: dict[str, Any] = await view.api.get(f"/invocations/{run}")
+        brief: JsonObject = await view.api.get(f"/invocations/{run}")
     except Problem:
         return None
     return brief

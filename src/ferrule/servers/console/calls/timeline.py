@@ -7,9 +7,10 @@ stays visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ferrule.model.lifecycle import PHASES
+from ferrule.model.value import JsonObject
 from ferrule.servers.console.calls.call_words import Story, microseconds
 from ferrule.servers.console.calls.phases import describe_phase, list_details
 
@@ -42,7 +43,7 @@ class PhaseRun(NamedTuple):
     end: float
 
 
-def timeline_of(story: Story, now: int) -> dict[str, Any]:
+def timeline_of(story: Story, now: int) -> JsonObject:
     """Returns the phases of a call, one row each. `now`: microseconds since 1970."""
     waits, total = waits_of(story, now), total_of(story, now)
     runs, place = runs_of(story, waits), make_scale(total, waits)
@@ -150,16 +151,16 @@ def _cut(run: PhaseRun, wait: TimelineWait) -> list[PhaseRun]:
 
 def _draw_work(
     runs: list[PhaseRun], waits: list[TimelineWait], place: Callable[[float], float], colour: str
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     return [_bar(place, run.begin, run.end, colour) for run in _remove_waits(runs, waits)]
 
 
-def _draw_waits(waits: list[TimelineWait], place: Callable[[float], float]) -> list[dict[str, Any]]:
+def _draw_waits(waits: list[TimelineWait], place: Callable[[float], float]) -> list[JsonObject]:
     colours = {"person": "g-wait", "turn": "g-idle"}
     return [{**_bar(place, wait.begin, wait.end, colours[wait.kind]), "is_hatched": True} for wait in waits]
 
 
-def _bar(place: Callable[[float], float], begin: float, end: float, colour: str) -> dict[str, Any]:
+def _bar(place: Callable[[float], float], begin: float, end: float, colour: str) -> JsonObject:
     width = max(_LEAST, place(end) - place(begin))
     x = min(place(begin), 100 - width)
     return {"x": round(max(0.0, x), 2), "width": round(min(width, 100.0), 2), "class": colour, "is_hatched": False}

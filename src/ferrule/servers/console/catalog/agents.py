@@ -5,10 +5,10 @@ The sentences are pure functions of the HTTP API's answers.
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from ferrule.app.preview.preview import VERDICTS
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import HttpAnswer, HttpStream
 from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
@@ -43,7 +43,7 @@ def list_sentence(kind: str, total: int, problems: int) -> str:
     return f"There {verb}. Each row shows its tools and the policy's verdicts.{bad}"
 
 
-def reach_sentence(found: dict[str, Any]) -> str:
+def reach_sentence(found: JsonObject) -> str:
     """Returns the tools of an agent, a role or a surface in one sentence or two."""
     subject, tools = found["subject"], found["subject"]["tools"]
     seen = tools["loaded"] + tools["deferred"] + tools["hidden"]
@@ -178,12 +178,12 @@ async def _show_reach(view: ConsoleView, kind: str, name: str) -> HttpAnswer:
     )
 
 
-async def _list_keys(view: ConsoleView, kind: str, name: str) -> list[dict[str, Any]]:
+async def _list_keys(view: ConsoleView, kind: str, name: str) -> list[JsonObject]:
     """Returns the keys that call as this agent, role or surface."""
     if kind == "none":
-        listed: list[dict[str, Any]] = (await view.api.get("/keys"))["items"]
+        listed: list[JsonObject] = (await view.api.get("/keys"))["items"]
         return [key for key in listed if not (key["agent"] or key["role"] or key["surface"])]
-    named: list[dict[str, Any]] = (await view.api.get("/keys", **{kind: name}))["items"]
+    named: list[JsonObject] = (await view.api.get("/keys", **{kind: name}))["items"]
     return named
 
 

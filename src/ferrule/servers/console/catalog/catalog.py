@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ferrule.model.approval import CALL
+from ferrule.model.value import JsonObject
 from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console.catalog.catalog_findings import show_diagnostics
 from ferrule.servers.console.catalog.tool_page import show_tool, switch
@@ -62,7 +63,7 @@ async def show(view: ConsoleView) -> HttpAnswer:
     return await view.page("catalog.html", is_part=False, **values)
 
 
-async def _list_all(view: ConsoleView) -> dict[str, Any]:
+async def _list_all(view: ConsoleView) -> JsonObject:
     words = view.query.get("q", "").strip()[:500]
     wanted = {name: view.query[name] for name in _FILTERS if view.query.get(name)}
     skip = int(text) if (text := view.query.get("after", "")).isdecimal() and len(text) < 9 else 0
@@ -96,7 +97,7 @@ def _write_sentence(found: Mapping[str, Any], words: str, wanted: Mapping[str, s
     return f"{count(matched)} of {count(total)} {noun} {'matches' if matched == 1 else 'match'}."
 
 
-def list_chips(counts: Mapping[str, Mapping[str, int]], words: str, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+def list_chips(counts: Mapping[str, Mapping[str, int]], words: str, wanted: Mapping[str, str]) -> list[JsonObject]:
     """Returns the one-word filters with how many tools each would show; a chosen one links to its removal."""
     found = []
     for facet, value, label in _CHIPS:
@@ -109,7 +110,7 @@ def list_chips(counts: Mapping[str, Mapping[str, int]], words: str, wanted: Mapp
     return found
 
 
-def list_choices(counts: Mapping[str, Mapping[str, int]], wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+def list_choices(counts: Mapping[str, Mapping[str, int]], wanted: Mapping[str, str]) -> list[JsonObject]:
     """Returns filters with many values, most used first; only those that distinguish tools."""
     found = []
     for facet, label in _CHOICES:
@@ -125,7 +126,7 @@ def list_choices(counts: Mapping[str, Mapping[str, int]], wanted: Mapping[str, s
     return found
 
 
-def _describe_option(facet: str, value: str, number: int, wanted: Mapping[str, str]) -> dict[str, Any]:
+def _describe_option(facet: str, value: str, number: int, wanted: Mapping[str, str]) -> JsonObject:
     words = {"dialect": DIALECTS, "owner": {"-": "none"}}.get(facet, {})
     label = words.get(value, value.replace("_", " ") if facet == "lifecycle" else value)
     return {"value": value, "label": label, "count": number, "is_chosen": wanted.get(facet) == value}
@@ -137,7 +138,7 @@ def _describe_approval(tool: Mapping[str, Any]) -> str:
     return ASKS[tool["asks"]]
 
 
-def _describe_row(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_row(tool: Mapping[str, Any]) -> JsonObject:
     return {
         "tool_id": tool["tool_id"],
         "address": address_of(tool["tool_id"]),
@@ -161,7 +162,7 @@ def _describe_row(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _find_pages(matched: int, skip: int, words: str, wanted: Mapping[str, str]) -> dict[str, Any]:
+def _find_pages(matched: int, skip: int, words: str, wanted: Mapping[str, str]) -> JsonObject:
     def at(offset: int) -> str:
         return CATALOG + query(q=words, **wanted, after=offset or None)
 
@@ -173,7 +174,7 @@ def _find_pages(matched: int, skip: int, words: str, wanted: Mapping[str, str]) 
     }
 
 
-async def _list_own(view: ConsoleView) -> dict[str, Any]:
+async def _list_own(view: ConsoleView) -> JsonObject:
     """Returns the reader's own tools, and nothing about any other."""
     words = view.query.get("q", "").strip()[:500]
     after = "" if words else view.query.get("after", "")
@@ -204,13 +205,13 @@ async def _list_own(view: ConsoleView) -> dict[str, Any]:
     }
 
 
-def _write_own_sentence(total: int, rows: Sequence[Mapping[str, Any]], words: str) -> str:
+def _write_own_sentence(total: int, rows: Sequence[Mapping[str, object]], words: str) -> str:
     if words:
         return f"{count(len(rows))} of your tools {'matches' if len(rows) == 1 else 'match'}."
     return f"{count(total)} {'tool' if total == 1 else 'tools'} that you can use."
 
 
-def _describe_own_row(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_own_row(tool: Mapping[str, Any]) -> JsonObject:
     return {
         "tool_id": tool["tool_id"],
         "address": address_of(tool["tool_id"]),

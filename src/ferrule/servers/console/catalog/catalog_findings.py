@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console.catalog.tool_words import CATALOG, address_of
@@ -76,7 +77,7 @@ def write_sentence(summary: Mapping[str, Any]) -> str:
     return f"{', '.join(notes)} in {where}{kept}."
 
 
-def _list_chips(summary: Mapping[str, Any], chosen: str, file: str) -> list[dict[str, Any]]:
+def _list_chips(summary: Mapping[str, object], chosen: str, file: str) -> list[JsonObject]:
     return [
         {
             "label": label,
@@ -89,7 +90,7 @@ def _list_chips(summary: Mapping[str, Any], chosen: str, file: str) -> list[dict
     ]
 
 
-def group_by_file(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def group_by_file(items: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
     """Groups findings by file, with the tools that each file defines."""
     found = []
     for file, group in groupby(items, key=lambda item: str(item["file"])):
@@ -99,7 +100,7 @@ def group_by_file(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def split_finding(item: Mapping[str, Any]) -> dict[str, Any]:
+def split_finding(item: Mapping[str, Any]) -> JsonObject:
     """Returns one finding, its marked line in three pieces."""
     lines = [
         {

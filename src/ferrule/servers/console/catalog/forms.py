@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.schema_view import SchemaView, json_type
 
 Schema = dict[str, Any]
@@ -32,7 +33,7 @@ _NAMES = {"string": "text", "object": "object", "array": "list", "null": "null",
 _ANYTHING: Node = {"kind": "json", "says": "any JSON"}
 
 
-def form_of(schema: Any) -> dict[str, Any]:
+def form_of(schema: object) -> JsonObject:
     """Returns a form: `nodes` (the first is the root), `examples`, and `start`, JSON text to begin with."""
     making = _FormBuilder(schema if isinstance(schema, dict) else {})
     nodes = making.build()
@@ -73,7 +74,7 @@ class _FormBuilder:
             given = part.get("examples")
             yield from given if isinstance(given, list) else ()
 
-    def _add_node(self, schemas: Iterable[Any], only: str = "", seen: frozenset[int] = frozenset()) -> int:
+    def _add_node(self, schemas: Iterable[object], only: str = "", seen: frozenset[int] = frozenset()) -> int:
         """Returns the number of the node for the value that all these schemas describe.
 
         `only`: one of several types. `seen`: lists of alternatives that were already chosen from.
@@ -96,7 +97,7 @@ class _FormBuilder:
             self._nodes.append(_ANYTHING)
         return self._anything
 
-    def _flatten(self, schemas: Iterable[Any]) -> list[Schema]:
+    def _flatten(self, schemas: Iterable[object]) -> list[Schema]:
         """Returns schemas with those that hold wherever they do: `$ref` and `allOf`."""
         found: dict[int, Schema] = {}
         stack = [*schemas][::-1]
@@ -324,23 +325,23 @@ def _types_in(parts: list[Schema]) -> list[str]:
     return [word for word, hints in _HINTS.items() if any(hint in part for part in parts for hint in hints)][:1]
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
-def _mapping(schema: Schema, key: str) -> dict[str, Any]:
+def _mapping(schema: Schema, key: str) -> JsonObject:
     found = schema.get(key)
     return found if isinstance(found, dict) else {}
 
 
-def _is_of(value: Any, only: str) -> bool:
+def _is_of(value: object, only: str) -> bool:
     kind = json_type(value)
     return not only or kind == only or (only == "number" and kind == "integer")
 
 
-def _find_constant(member: Any) -> str:
+def _find_constant(member: object) -> str:
     """Returns the only text that a member may be."""
     only = member.get("enum") if isinstance(member, dict) else None
     constant = member.get("const") if isinstance(member, dict) else None
@@ -357,7 +358,7 @@ def _number_duplicates(branches: list[list[Any]]) -> list[list[Any]]:
     ]
 
 
-def _encode(value: Any, indent: int | None = None) -> str | None:
+def _encode(value: object, indent: int | None = None) -> str | None:
     """Returns a value as JSON; None for one that is too long."""
     try:
         text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
@@ -404,6 +405,6 @@ class _Starting:
                 return self.value(node["branches"][0][1], True, depth + 1)
         return json.loads(node["empty"]) if "empty" in node else _ABSENT
 
-    def _object(self, node: Node, depth: int) -> dict[str, Any]:
+    def _object(self, node: Node, depth: int) -> JsonObject:
         found = {name: self.value(number, is_required, depth + 1) for name, number, is_required in node["fields"]}
         return {name: value for name, value in found.items() if value is not _ABSENT}

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ferrule.model.approval import CALL
+from ferrule.model.value import JsonObject
 from ferrule.schema.tree import schema_tree
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import HttpAnswer
@@ -88,7 +89,7 @@ async def _show_full(view: ConsoleView) -> HttpAnswer:
     )
 
 
-def _describe_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_tool(tool: Mapping[str, Any]) -> JsonObject:
     names = (
         "tool_id",
         "name",
@@ -147,8 +148,8 @@ _ACCESS_WORDS = (
 
 
 def _list_versions(
-    tool_id: str, versions: Sequence[Mapping[str, Any]], shown: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+    tool_id: str, versions: Sequence[Mapping[str, object]], shown: Mapping[str, object]
+) -> list[JsonObject]:
     return [
         {
             "version": one["version"] or "no version",
@@ -167,7 +168,7 @@ def _list_documentation(tool: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def list_guidance(definition: Any) -> list[dict[str, Any]]:
+def list_guidance(definition: object) -> list[JsonObject]:
     """Returns the definition's advice to the model about when to use the tool."""
     advice = definition.get("use_guidance") if isinstance(definition, dict) else None
     found = []
@@ -179,14 +180,14 @@ def list_guidance(definition: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _describe_schema(schema: Any) -> dict[str, Any]:
+def _describe_schema(schema: object) -> JsonObject:
     raw = schema
     if schema is not None and len(json.dumps(schema)) > _LONGEST_SCHEMA:
         raw = "The schema is too large to show here; the API returns it in full."
     return {"tree": schema_tree(schema), "raw": raw, "is_stated": schema is not None}
 
 
-def list_facts(tool: Mapping[str, Any]) -> list[dict[str, Any]]:
+def list_facts(tool: Mapping[str, Any]) -> list[JsonObject]:
     """Returns the facts of a tool in words, each with where it comes from."""
     by_name = {fact["name"]: fact for fact in tool["facts"]}
     effect = by_name["is_read_only" if tool["effect"] == "reads" else "is_destructive"]
@@ -221,21 +222,21 @@ def list_facts(tool: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _make_fact(label: str, text: Any, fact: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _make_fact(label: str, text: object, fact: Mapping[str, object] | None = None) -> JsonObject:
     is_inferred = fact is not None and bool(fact["is_inferred"])
     return {"label": label, "says": text, "is_inferred": is_inferred, "why": fact["why"] if fact is not None else ""}
 
 
-def _describe_answer(fact: Mapping[str, Any]) -> str:
+def _describe_answer(fact: Mapping[str, object]) -> str:
     value = fact["value"]
     return f"depends on its input ({value[:60]})" if isinstance(value, str) else "yes" if value else "no"
 
 
-def _describe_interrupt(fact: Mapping[str, Any]) -> str:
+def _describe_interrupt(fact: Mapping[str, object]) -> str:
     return "it stops" if fact["value"] == "cancel" else "it runs to its end"
 
 
-def name_secrets(credentials: Any) -> str:
+def name_secrets(credentials: object) -> str:
     """Returns the names of the secrets that a definition refers to, never a value."""
     if isinstance(credentials, dict):
         stated = [str(credentials[key]) for key in ("scheme", "provider") if isinstance(credentials.get(key), str)]
@@ -247,7 +248,7 @@ def name_secrets(credentials: Any) -> str:
     return one_line(", ".join(name for name in names if name), 120) or "named in its definition"
 
 
-def _describe_access(access: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_access(access: Mapping[str, Any]) -> JsonObject:
     rows = [_describe_caller(caller) for caller in access["items"]]
     rows.sort(key=lambda row: row["kind"] == "")  # "anyone else" comes last
     return {
@@ -259,7 +260,7 @@ def _describe_access(access: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _describe_caller(caller: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_caller(caller: Mapping[str, Any]) -> JsonObject:
     return {
         "kind": _KINDS[caller["kind"]],
         "name": caller["name"] or "anyone else",
@@ -271,7 +272,7 @@ def _describe_caller(caller: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def list_conditions(callers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def list_conditions(callers: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
     """Returns the rules that apply to some calls only, each once."""
     found = {
         (rule["rule_id"], rule["place"]): _describe_rule(rule)
@@ -282,11 +283,11 @@ def list_conditions(callers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return list(found.values())
 
 
-def _describe_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_rule(rule: Mapping[str, object]) -> JsonObject:
     return {**rule, "says": rule["decision"]}
 
 
-def _describe_size(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_size(tool: Mapping[str, Any]) -> JsonObject:
     size = tool["size"]
     share = round(100 * size["description_characters"] / size["characters"]) if size["characters"] else 0
     return {**size, "description_percent": min(share, 100)}
@@ -303,7 +304,7 @@ def _count_ended(view: ConsoleView) -> int:
     return int(text) if text.isdecimal() and len(text) < 9 else 0
 
 
-async def _load_changes(view: ConsoleView, tool_id: str) -> dict[str, Any]:
+async def _load_changes(view: ConsoleView, tool_id: str) -> JsonObject:
     try:
         found = await view.api.get(f"/catalog/changes/{tool_id}")
     except Problem as problem:
@@ -311,7 +312,7 @@ async def _load_changes(view: ConsoleView, tool_id: str) -> dict[str, Any]:
     return {"problem": "", "releases": found["releases"], "items": found["items"]}
 
 
-async def _load_findings(view: ConsoleView, tool_id: str) -> dict[str, Any]:
+async def _load_findings(view: ConsoleView, tool_id: str) -> JsonObject:
     try:
         found = await view.api.get("/catalog/diagnostics", tool_id=tool_id, limit=_FINDINGS)
     except Problem as problem:
@@ -320,7 +321,7 @@ async def _load_findings(view: ConsoleView, tool_id: str) -> dict[str, Any]:
     return {"problem": "", "matched": found["matched"], "items": items, "definitions": found["definitions"]}
 
 
-async def _load_calls(view: ConsoleView, tool_id: str) -> list[dict[str, Any]]:
+async def _load_calls(view: ConsoleView, tool_id: str) -> list[JsonObject]:
     try:
         found = (await view.api.get("/invocations", tool=tool_id, limit=_CALLS))["items"]
     except (Problem, Refused):  # readers who may see no calls get an empty list

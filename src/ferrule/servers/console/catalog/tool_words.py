@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ferrule.model.approval import ADMIN
 from ferrule.servers.console.rendering import part
@@ -70,7 +69,7 @@ def effect_words(effect: str, *, is_inferred: bool) -> str:
     return "writes, undo not stated" if effect == "writes" and is_inferred else EFFECTS[effect]
 
 
-def effect_of(facts: Mapping[str, Any]) -> str:
+def effect_of(facts: Mapping[str, object]) -> str:
     """Returns the effect of a tool in words, by its facts."""
     if facts["requires_user_interaction"]:
         return "asks a person"

@@ -18,6 +18,7 @@ import msgspec
 
 from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER
 from ferrule.model.approval import CALL
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import EVENTS, JSON, NO_CACHE, HttpAnswer, HttpStream
 from ferrule.servers.console.calls.call_words import display_name
@@ -50,13 +51,13 @@ async def choose(view: ConsoleView) -> HttpAnswer:
     )
 
 
-async def _list_tools(view: ConsoleView) -> dict[str, Any]:
+async def _list_tools(view: ConsoleView) -> JsonObject:
     page = await view.api.get("/tools", limit=_PAGE, cursor=view.query.get("cursor"))
     more = page["items"][-1]["tool_id"] if page["next"] else ""
     return {"tools": [_describe(tool) for tool in page["items"]], "next": more}
 
 
-async def _search_tools(view: ConsoleView, text: str) -> dict[str, Any]:
+async def _search_tools(view: ConsoleView, text: str) -> JsonObject:
     found = await view.api.post("/search", {"query": text[:2000], "limit": _MOST_FOUND})
     tools = []
     for tool_id in found["matches"]:
@@ -74,7 +75,7 @@ async def _list_recent(view: ConsoleView) -> list[str]:
     return list(dict.fromkeys(called))[:_MOST_RECENT]
 
 
-def _describe(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(tool: Mapping[str, Any]) -> JsonObject:
     words = ("name", "title", "description", "standing", "needs_approval", "asks")
     name = display_name({"tool_id": tool["tool_id"], "tool_name": tool["name"]})
     return {**{word: tool[word] for word in words}, "known_as": name, "does": describe_effect(tool["facts"])}
@@ -102,7 +103,7 @@ async def show(view: ConsoleView) -> HttpAnswer:
 
 
 async def _show_form(
-    view: ConsoleView, tool: dict[str, Any], written: str | None, *, runs: list[str], is_asked: bool = False
+    view: ConsoleView, tool: JsonObject, written: str | None, *, runs: list[str], is_asked: bool = False
 ) -> HttpAnswer:
     """Returns the page of a tool. `is_asked`: the reader pressed Check, so errors are shown."""
     if tool["standing"] == "deferred":
@@ -122,9 +123,9 @@ async def _show_form(
     )
 
 
-async def _load_form(view: ConsoleView, tool: Mapping[str, Any]) -> dict[str, Any]:
+async def _load_form(view: ConsoleView, tool: Mapping[str, Any]) -> JsonObject:
     """Returns the form of a tool, made once for each version."""
-    cache: dict[str, dict[str, Any]] = view.shared.setdefault("forms", {})
+    cache: dict[str, JsonObject] = view.shared.setdefault("forms", {})
     form = cache.get(tool["digest"])
     if form is None:
         form = cache[tool["digest"]] = await asyncio.to_thread(form_of, _decode_schema(tool["input_schema"]))
@@ -161,7 +162,7 @@ async def _load_input(view: ConsoleView, runs: list[str]) -> str | None:
     return None
 
 
-def _pretty(value: Any) -> str:
+def _pretty(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
@@ -240,14 +241,14 @@ def find_json_error(written: str) -> str:
     return ""
 
 
-async def _check(view: ConsoleView, name: str, written: str) -> dict[str, Any]:
+async def _check(view: ConsoleView, name: str, written: str) -> JsonObject:
     """Returns the predicted fate of the call: `problem`, or the answer of `/v1/checks`."""
     problem = find_json_error(written)
     if problem:
         return {"problem": problem, "is_accepted": False, "errors": [], "decision": None, "message": problem}
     try:
         body = {"tool": name, "arguments": msgspec.Raw(written.encode())}
-        state: dict[str, Any] = await view.api.post("/checks", body)
+        state: JsonObject = await view.api.post("/checks", body)
     except Problem as refused:
         text = refused.detail[:1].upper() + refused.detail[1:]
         return {"problem": text, "is_accepted": False, "errors": [], "decision": None, "message": text}

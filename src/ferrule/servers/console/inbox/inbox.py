@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hmac
 import time
-from typing import Any
 
 import msgspec
 
 from ferrule.errors import FerruleError
 from ferrule.model.lifecycle import TERMINAL
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem, problem_of
 from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.auth.callers import Refused
@@ -75,7 +75,7 @@ async def show_queue(view: ConsoleView) -> HttpAnswer:
 
 async def approve(view: ConsoleView) -> HttpAnswer:
     """`POST /console/inbox/{invocation_id}/approve`: as it is, or with the edited input."""
-    body: dict[str, Any] = {"seen": view.field("seen"), "reason": view.field("reason").strip() or None}
+    body: JsonObject = {"seen": view.field("seen"), "reason": view.field("reason").strip() or None}
     places = [int(place) for place in view.form.get("rule", []) if place.isdecimal() and len(place) < 4]
     if places:
         body["accept_rules"] = places
@@ -156,7 +156,7 @@ async def check(view: ConsoleView) -> HttpAnswer:
 # What pages are made of
 
 
-async def _load_queue(view: ConsoleView) -> dict[str, Any]:
+async def _load_queue(view: ConsoleView) -> JsonObject:
     me, now = view.caller.identity.principal, time.time()
     waiting = (await view.api.get("/approvals"))["items"]
     rows = [words.waiting_row(item, me, now) for item in waiting]
@@ -174,8 +174,8 @@ async def _load_queue(view: ConsoleView) -> dict[str, Any]:
 
 
 async def _load_item(
-    view: ConsoleView, call: str, mode: str, *, said: _FormProblem | None = None, edit: dict[str, Any] | None = None
-) -> dict[str, Any]:
+    view: ConsoleView, call: str, mode: str, *, said: _FormProblem | None = None, edit: JsonObject | None = None
+) -> JsonObject:
     """Returns everything that is shown of one item. `said`: a submitted form that was not carried out."""
     review = await view.api.get(f"/approvals/{call}/review")
     me, item = view.caller.identity.principal, review["item"]
@@ -222,7 +222,7 @@ async def _load_item(
     }
 
 
-def _list_ways(review: dict[str, Any]) -> dict[str, str | None]:
+def _list_ways(review: JsonObject) -> dict[str, str | None]:
     """Returns the ways to answer an item, each with why it is closed; None where it is open."""
     ways: dict[str, str | None] = dict(review["item"]["ways"])
     if not review["is_definition_current"]:
@@ -254,9 +254,9 @@ def _list_typed_texts(view: ConsoleView) -> list[dict[str, str]]:
     return [each for each in found if each["text"].strip()]
 
 
-async def _check_edit(view: ConsoleView, call: str, text: str) -> dict[str, Any]:
+async def _check_edit(view: ConsoleView, call: str, text: str) -> JsonObject:
     """Returns an edited input with its errors and its changes."""
-    made: dict[str, Any] = {"text": text, "problem": None, "rows": [], "to_type": None}
+    made: JsonObject = {"text": text, "problem": None, "rows": [], "to_type": None}
     try:
         found = await view.api.post(f"/approvals/{call}/check", {"input": _parse_object(text)})
     except (Problem, Refused, FerruleError) as error:
@@ -270,15 +270,15 @@ async def _check_edit(view: ConsoleView, call: str, text: str) -> dict[str, Any]
 # What is sent
 
 
-async def _require_current(view: ConsoleView) -> dict[str, Any]:
+async def _require_current(view: ConsoleView) -> JsonObject:
     """Returns the item of a form if it is still what the page showed. Raises Problem (409)."""
-    review: dict[str, Any] = await view.api.get(f"/approvals/{view.parts['invocation_id']}/review")
+    review: JsonObject = await view.api.get(f"/approvals/{view.parts['invocation_id']}/review")
     if not view.field("seen") or words.is_stale(review, view.field("seen")):
         raise Problem(409, "stale", "The request has changed since you opened it, so nothing was done.")
     return review
 
 
-def _require_typed(view: ConsoleView, thing: dict[str, Any] | None) -> None:
+def _require_typed(view: ConsoleView, thing: JsonObject | None) -> None:
     """Raises Problem (422) unless the target of an action that cannot be undone was typed."""
     # Compared as bytes: `compare_digest` refuses text that is not ASCII.
     if thing is None or hmac.compare_digest(view.field("typed").strip().encode(), thing["value"].encode()):
@@ -298,7 +298,7 @@ def _parse_object(text: str) -> msgspec.Raw:
     return msgspec.Raw(text.encode())
 
 
-async def _submit(view: ConsoleView, way: str, body: dict[str, Any], *, mode: str = "") -> HttpAnswer:
+async def _submit(view: ConsoleView, way: str, body: JsonObject, *, mode: str = "") -> HttpAnswer:
     """Sends the answer and shows its effect, or why it was refused."""
     call = view.parts["invocation_id"]
     if not view.field("seen"):

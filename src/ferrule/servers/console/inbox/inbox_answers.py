@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
+from ferrule.model.value import JsonObject
+
 _MOST_FIELDS = 20
 _KINDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes_no"}
 PREFIX = "answer."
@@ -19,7 +21,7 @@ class InvalidAnswer(ValueError):
     """Raised for typed text that cannot be the answer."""
 
 
-def answer_form(schema: dict[str, Any]) -> dict[str, Any]:
+def answer_form(schema: JsonObject) -> JsonObject:
     """Returns the form: `kind` is `fields` (one for each member), `single`, `text` or `json`."""
     fields = _list_fields(schema)
     if fields is not None:
@@ -32,7 +34,7 @@ def answer_form(schema: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "json", "fields": []}
 
 
-def _list_fields(schema: dict[str, Any]) -> list[dict[str, Any]] | None:
+def _list_fields(schema: JsonObject) -> list[JsonObject] | None:
     members = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(members, dict) or not 0 < len(members) <= _MOST_FIELDS:
         return None
@@ -42,7 +44,7 @@ def _list_fields(schema: dict[str, Any]) -> list[dict[str, Any]] | None:
     return None if any(field is None for field in found) else [field for field in found if field is not None]
 
 
-def _make_field(name: str, schema: Any, *, is_required: bool) -> dict[str, Any] | None:
+def _make_field(name: str, schema: object, *, is_required: bool) -> JsonObject | None:
     if not isinstance(schema, dict):
         return None
     choices = schema.get("enum")
@@ -65,16 +67,16 @@ def _make_field(name: str, schema: Any, *, is_required: bool) -> dict[str, Any] 
     }
 
 
-def _is_short(schema: dict[str, Any]) -> bool:
+def _is_short(schema: JsonObject) -> bool:
     most = schema.get("maxLength")
     return "format" in schema or (isinstance(most, int) and most <= 200)
 
 
-def _format_choice(choice: Any) -> str:
+def _format_choice(choice: object) -> str:
     return choice if isinstance(choice, str) else json.dumps(choice, ensure_ascii=False)
 
 
-def read_answer(schema: dict[str, Any], form: Mapping[str, Sequence[str]]) -> Any:
+def read_answer(schema: JsonObject, form: Mapping[str, Sequence[str]]) -> Any:
     """Returns the answer in a form. Raises InvalidAnswer; the inbox validates it against the schema."""
     shape = answer_form(schema)
     if shape["kind"] == "text":
@@ -92,7 +94,7 @@ def read_answer(schema: dict[str, Any], form: Mapping[str, Sequence[str]]) -> An
     return found.get("") if shape["kind"] == "single" else found
 
 
-def _read_value(field: dict[str, Any], schema: dict[str, Any], text: str) -> Any:
+def _read_value(field: JsonObject, schema: JsonObject, text: str) -> Any:
     match field["kind"]:
         case "number":
             return _read_number(field, text)
@@ -104,7 +106,7 @@ def _read_value(field: dict[str, Any], schema: dict[str, Any], text: str) -> Any
     return text
 
 
-def _read_number(field: dict[str, Any], text: str) -> int | float:
+def _read_number(field: JsonObject, text: str) -> int | float:
     try:
         number = json.loads(text.strip())
     except (ValueError, RecursionError):

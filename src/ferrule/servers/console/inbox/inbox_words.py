@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
-from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.console.calls.call_words import display_name
 
 _MOST_LINES = 1500
@@ -60,7 +60,7 @@ def people(approvers: Sequence[str]) -> str:
     return join_names(words, last="or") if words else "anyone who may approve"
 
 
-def asker(item: dict[str, Any]) -> str:
+def asker(item: JsonObject) -> str:
     """Returns who wants to call, and for whom."""
     agent, principal = item["agent"], item["principal"]
     return f"{agent}, for {principal}," if agent and agent != principal else str(agent or principal)
@@ -69,7 +69,7 @@ def asker(item: dict[str, Any]) -> str:
 # The queue
 
 
-def waiting_row(item: dict[str, Any], me: str, now: float) -> dict[str, Any]:
+def waiting_row(item: JsonObject, me: str, now: float) -> JsonObject:
     """Returns a row of the queue for a call that waits."""
     left = seconds_left(item["expires_at"], now)
     return {
@@ -84,12 +84,12 @@ def waiting_row(item: dict[str, Any], me: str, now: float) -> dict[str, Any]:
     }
 
 
-def may_answer(item: dict[str, Any]) -> bool:
+def may_answer(item: JsonObject) -> bool:
     """Returns True when the reader can do what is asked of people."""
     return any(item["ways"].get(way, "no such way") is None for way in ("approve", "answer", "settle"))
 
 
-def _describe_own(item: dict[str, Any]) -> str:
+def _describe_own(item: JsonObject) -> str:
     who = item["agent"] or item["principal"]
     match item["purpose"]:
         case "input":
@@ -101,7 +101,7 @@ def _describe_own(item: dict[str, Any]) -> str:
     return f"{who}, changed by {item['edited_by']}" if item["edited_by"] else str(who)
 
 
-def _describe_other(item: dict[str, Any], me: str) -> str:
+def _describe_other(item: JsonObject, me: str) -> str:
     if any(each["by"] == me for each in item["approvals"]):
         return f"you approved, waiting for {people(item['approvers'])}"
     if item["purpose"] == "input":
@@ -110,7 +110,7 @@ def _describe_other(item: dict[str, Any], me: str) -> str:
     return f"{who}, for {people(item['approvers'])}" if item["approvers"] else f"{who}, for other approvers"
 
 
-def decided_row(item: dict[str, Any], me: str) -> dict[str, Any]:
+def decided_row(item: JsonObject, me: str) -> JsonObject:
     """Returns a row of the queue for a call that was decided."""
     return {
         "id": item["invocation_id"],
@@ -133,7 +133,7 @@ def describe_decision(outcome: str, by: Sequence[str], me: str, *, is_edited: bo
     return f"{_OVER[outcome]} {join_names(by, me)}{', edited' if is_edited else ''}"
 
 
-def median_answer_time(items: Sequence[dict[str, Any]]) -> float | None:
+def median_answer_time(items: Sequence[JsonObject]) -> float | None:
     """Returns how long people took, in microseconds; None when nobody answered anything."""
     times = sorted(item["waited_seconds"] for item in items if item["by"])
     return times[len(times) // 2] * 1_000_000 if times else None
@@ -142,7 +142,7 @@ def median_answer_time(items: Sequence[dict[str, Any]]) -> float | None:
 # One item
 
 
-def write_sentence(review: dict[str, Any], me: str) -> str:
+def write_sentence(review: JsonObject, me: str) -> str:
     """Returns the one sentence that must not mislead a person who stops reading after it."""
     title, outcome = review["tool_title"] or display_name(review), review["outcome"]
     if outcome != "waiting":
@@ -156,7 +156,7 @@ def write_sentence(review: dict[str, Any], me: str) -> str:
     return f"{asker(review)} wants to run {title}{on}."
 
 
-def _describe_fate(review: dict[str, Any], me: str) -> str:
+def _describe_fate(review: JsonObject, me: str) -> str:
     by = [each["by"] for each in review["signatures"] if each["counts"]]
     said = describe_decision(review["outcome"], list(dict.fromkeys(by)), me)
     is_edited = any(each["is_edit"] for each in review["signatures"])
@@ -181,7 +181,7 @@ _STATE_SENTENCES = {
 }
 
 
-def write_hint(review: dict[str, Any]) -> str:
+def write_hint(review: JsonObject) -> str:
     """Returns the text below the sentence."""
     if review["outcome"] != "waiting":
         return ""
@@ -198,7 +198,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def list_signatures(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
+def list_signatures(review: JsonObject, me: str) -> list[JsonObject]:
     """Returns who has signed, and who still has to: one entry for each person that is needed."""
     found = [
         {"who": each["by"], "is_open": False, "verdict": each["verdict"], "at": each["at"], "reason": each["reason"],
@@ -221,7 +221,7 @@ def list_signatures(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def signing_title(review: dict[str, Any]) -> str:
+def signing_title(review: JsonObject) -> str:
     """Returns the title of the list of people."""
     if review["outcome"] != "waiting":
         return "Decided by" if review["outcome"] in _OVER else "Approved by"
@@ -234,7 +234,7 @@ def signing_title(review: dict[str, Any]) -> str:
     return words.get(count, f"{count} people must approve")
 
 
-def list_changes(review: dict[str, Any]) -> list[dict[str, Any]]:
+def list_changes(review: JsonObject) -> list[JsonObject]:
     """Returns who changed what the model wrote."""
     return [
         {
@@ -248,7 +248,7 @@ def list_changes(review: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def describe_changers(review: dict[str, Any]) -> str:
+def describe_changers(review: JsonObject) -> str:
     """Returns who changed the input in a few words, to stand beside the title."""
     found = review["changes"]
     if not review["differences"]:
@@ -260,12 +260,12 @@ def describe_changers(review: dict[str, Any]) -> str:
     return f"{said} changed what the model wrote"
 
 
-def diff(before: Any, after: Any) -> list[dict[str, Any]]:
+def diff(before: object, after: object) -> list[JsonObject]:
     """Returns two JSON values as lines: `kind` is empty, `add` or `rem`; `number` is the line's in its own value."""
     old, new = _lines(before), _lines(after)
     if old == new or len(old) + len(new) > _MOST_LINES:
         return [{"kind": "", "number": number, "text": text} for number, text in enumerate(new[:_MOST_LINES], 1)]
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     bare_old, bare_new = (
         [text.rstrip(",") for text in lines] for lines in (old, new)
     )  # a trailing comma is not a difference
@@ -293,21 +293,21 @@ def _find_edits(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int,
     return [*kinds, ("equal", end, len(old), new_end, len(new))]
 
 
-def _lines(value: Any) -> list[str]:
+def _lines(value: object) -> list[str]:
     return json.dumps(value, indent=2, ensure_ascii=False).split("\n")
 
 
-def pretty(value: Any) -> str:
+def pretty(value: object) -> str:
     """Returns a JSON value as the editor shows it."""
     return "\n".join(_lines(value))
 
 
-def count_hidden_lines(value: Any) -> int:
+def count_hidden_lines(value: object) -> int:
     """Returns how many lines of a value `diff` does not show."""
     return max(0, len(_lines(value)) - _MOST_LINES)
 
 
-def list_rules(review: dict[str, Any]) -> list[dict[str, Any]]:
+def list_rules(review: JsonObject) -> list[JsonObject]:
     """Returns the rules that asked, as they are shown."""
     return [
         {"name": each["rule_ref"], "place": each["place"], "reason": _capital(each["reason"]), "is_gone": not each["decision"]}
@@ -315,7 +315,7 @@ def list_rules(review: dict[str, Any]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def stamp(review: dict[str, Any]) -> str:
+def stamp(review: JsonObject) -> str:
     """Returns a text that changes whenever anything that the page shows of an item does."""
     item = review["item"] or {}
     said = [review["outcome"], review["state"], review["signatures"], review["input"], review["is_definition_current"],
@@ -324,7 +324,7 @@ def stamp(review: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def is_stale(review: dict[str, Any], seen: str) -> bool:
+def is_stale(review: JsonObject, seen: str) -> bool:
     """Returns True when the item has changed since the page was made."""
     return review["item"] is None or review["item"]["seen"] != seen
 

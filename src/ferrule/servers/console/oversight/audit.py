@@ -5,8 +5,7 @@ The sentences are pure functions of the HTTP API's answers.
 
 from __future__ import annotations
 
-from typing import Any
-
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import HttpAnswer, HttpStream
 from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
@@ -27,7 +26,7 @@ TOPICS = {
 }
 
 
-def write_sentence(state: dict[str, Any]) -> dict[str, str]:
+def write_sentence(state: JsonObject) -> dict[str, str]:
     """Returns the state of the ledger: its sentence, and how it looks (`ok`, `bad`, `warn` or nothing)."""
     check, rows = state["check"], f"{state['rows']:,} {'row' if state['rows'] == 1 else 'rows'}"
     result = check["result"]
@@ -45,7 +44,7 @@ def write_sentence(state: dict[str, Any]) -> dict[str, str]:
     return {"kind": "ok", "text": f"The ledger is intact: all {checked} were checked.{more}"}
 
 
-def describe_break(result: dict[str, Any]) -> str:
+def describe_break(result: JsonObject) -> str:
     """Returns what is wrong, with the first row at fault."""
     count, first = result["finding_count"], next((one for one in result["findings"] if one["seq"] is not None), None)
     where = f" The first is row {first['seq']:,}: it {first['message']}." if first is not None else ""
@@ -54,19 +53,19 @@ def describe_break(result: dict[str, Any]) -> str:
     return f"The ledger is broken: {count:,} {'finding' if count == 1 else 'findings'}.{where}"
 
 
-def list_findings(result: dict[str, Any] | None, most: int) -> list[dict[str, Any]]:
+def list_findings(result: JsonObject | None, most: int) -> list[JsonObject]:
     """Returns the findings in words, as many as fit on a page."""
     listed = result["findings"][:most] if result is not None else []
     return [{**one, "what": TOPICS.get(one["topic"], one["topic"])} for one in listed]
 
 
-def percent(check: dict[str, Any]) -> int | None:
+def percent(check: JsonObject) -> int | None:
     """Returns the progress of a check; None while it is unknown."""
     total = check["rows_total"]
     return min(99, 100 * check["rows_done"] // total) if total else None
 
 
-def summarize_check(state: dict[str, Any]) -> dict[str, Any] | None:
+def summarize_check(state: JsonObject) -> JsonObject | None:
     """Returns the last check for the frame; None when there was none."""
     result = state["result"]
     if result is None:
@@ -106,7 +105,7 @@ async def show_state(view: ConsoleView) -> HttpAnswer | HttpStream:
     return view.fragment("audit_state.html", **await _load_values(view))
 
 
-async def _load_values(view: ConsoleView) -> dict[str, Any]:
+async def _load_values(view: ConsoleView) -> JsonObject:
     state = await view.api.get("/audit")
     check = state["check"]
     summary = summarize_check(check)
@@ -124,7 +123,7 @@ async def _load_values(view: ConsoleView) -> dict[str, Any]:
     }
 
 
-async def _load_links(view: ConsoleView, wrong: list[dict[str, Any]]) -> dict[str, Any] | None:
+async def _load_links(view: ConsoleView, wrong: list[JsonObject]) -> JsonObject | None:
     """Returns the rows around the requested one, or around the first broken one."""
     given = view.query.get("row", "")
     rows = [int(given)] if given.isdecimal() and 0 < int(given) < 10**15 else []

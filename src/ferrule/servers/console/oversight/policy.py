@@ -7,9 +7,9 @@ The sentences are pure functions of the HTTP API's answers.
 from __future__ import annotations
 
 import json
-from typing import Any
 from urllib.parse import urlencode
 
+from ferrule.model.value import JsonObject
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import HttpAnswer, HttpStream
 from ferrule.servers.auth.callers import Refused
@@ -41,7 +41,7 @@ def mode_in_words(mode: str | None) -> str:
     return ", and ".join(_MODES.get(one, one) for one in mode.split("+"))
 
 
-def write_sentence(overview: dict[str, Any]) -> str:
+def write_sentence(overview: JsonObject) -> str:
     """Returns the policy in force, in one sentence or two."""
     if not overview["is_usable"]:
         return "The policy is invalid, so every call is denied until it is fixed."
@@ -55,19 +55,19 @@ def write_sentence(overview: dict[str, Any]) -> str:
     return f"{total} {verb} in force: {', '.join(parts)}. {rest}" if parts else f"{total} {verb} in force. {rest}"
 
 
-def add_hits(rules: list[dict[str, Any]], decisions: dict[str, Any]) -> list[dict[str, Any]]:
+def add_hits(rules: list[JsonObject], decisions: JsonObject) -> list[JsonObject]:
     """Returns the rules, each with how often it decided."""
     counted = {(one["source"], one["rule_id"]): one for one in decisions["items"] if one["reason"] == "rule"}
     return [{**rule, **_count_hits(rule, counted.get((rule["source"], rule["id"])))} for rule in rules]
 
 
-def _count_hits(rule: dict[str, Any], counted: dict[str, Any] | None) -> dict[str, Any]:
+def _count_hits(rule: JsonObject, counted: JsonObject | None) -> JsonObject:
     day, week = (counted["day"], counted["week"]) if counted else ({}, {})
     otherwise = {behavior: times for behavior, times in week.items() if behavior != rule["decision"]}
     return {"day": sum(day.values()), "week": sum(week.values()), "otherwise": otherwise}
 
 
-def list_other_deciders(decisions: dict[str, Any], known: set[tuple[str, str]]) -> list[dict[str, Any]]:
+def list_other_deciders(decisions: JsonObject, known: set[tuple[str, str]]) -> list[JsonObject]:
     """Returns what decided besides the current rules: the mode, definitions, and rules that were removed."""
     found = []
     for one in decisions["items"]:
@@ -82,7 +82,7 @@ def list_other_deciders(decisions: dict[str, Any], known: set[tuple[str, str]]) 
     return sorted(found, key=lambda one: -sum(one["week"].values()))
 
 
-def describe_shadow(overview: dict[str, Any], decisions: dict[str, Any]) -> str:
+def describe_shadow(overview: JsonObject, decisions: JsonObject) -> str:
     """Returns what the shadow policy would have decided differently, in one sentence."""
     times, total = decisions["differing_day"], sum(decisions["day"].values())
     name = str(overview["shadow"]).partition("@")[0]
@@ -93,14 +93,14 @@ def describe_shadow(overview: dict[str, Any], decisions: dict[str, Any]) -> str:
     return f"{name} would have decided {times} of {total} calls of the last 24 hours differently."
 
 
-def toml_of(rule: dict[str, Any]) -> str:
+def toml_of(rule: JsonObject) -> str:
     """Returns a suggested rule as TOML."""
     lines = ["[[rules]]"]
     lines += [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in rule.items()]
     return "\n".join(lines)
 
 
-def cases_sentence(cases: dict[str, Any]) -> str:
+def cases_sentence(cases: JsonObject) -> str:
     """Returns the results of the table of cases."""
     total = cases["passed"] + cases["failed"]
     if cases["problem"]:
@@ -144,7 +144,7 @@ async def show(view: ConsoleView) -> HttpAnswer | HttpStream:
     )
 
 
-async def _load_rules(view: ConsoleView, overview: dict[str, Any], decisions: dict[str, Any]) -> dict[str, Any]:
+async def _load_rules(view: ConsoleView, overview: JsonObject, decisions: JsonObject) -> JsonObject:
     """Returns the rules that the address filters, with their hits."""
     decision, text = view.query.get("decision", ""), view.query.get("text", "").strip()
     decision = decision if decision in VERBS else ""
@@ -183,10 +183,10 @@ async def show_case(view: ConsoleView) -> HttpAnswer | HttpStream:
     )
 
 
-async def _try_call(view: ConsoleView) -> dict[str, Any]:
+async def _try_call(view: ConsoleView) -> JsonObject:
     """Returns the trial call in the address, and its decision."""
     asked = {name: view.query.get(name, "").strip() for name in _ASKED}
-    trial: dict[str, Any] = {"asked": asked, "said": None, "wrong": "", "wrong_arguments": "", "unlisted": 0}
+    trial: JsonObject = {"asked": asked, "said": None, "wrong": "", "wrong_arguments": "", "unlisted": 0}
     if not asked["tool"]:
         return trial
     try:
