@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from ferrule.app.views.browsing import FACETS, Facet, ToolSummary, measure_tool
 from ferrule.model.diagnostic import Severity
+from ferrule.model.value import JsonObject
 from ferrule.runtime.executors.transports import transport_of
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.catalog.catalog import CatalogTool, describe_tool, list_switched_off
@@ -161,7 +162,7 @@ def _is_inferred(shown: ToolSummary) -> bool:
     return name in shown.listed.tool.inferred_facts
 
 
-def _count_findings(tool_id: str, checked: CheckOutcome | None) -> dict[str, Any]:
+def _count_findings(tool_id: str, checked: CheckOutcome | None) -> JsonObject:
     if checked is None:
         return {"errors": None, "warnings": None}
     found = [each.severity for each in checked.by_tool.get(tool_id, ())]
