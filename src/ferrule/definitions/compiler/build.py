@@ -9,7 +9,7 @@ files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -47,7 +47,7 @@ def _describe_tool(tool: Tool) -> str:
     return "\n".join(lines)
 
 
-def _clean_texts(written: Any) -> list[str]:
+def _clean_texts(written: object) -> list[str]:
 
     texts = written if isinstance(written, list) else [written]
     return [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]

@@ -187,7 +187,7 @@ def _compare_parts(
     return change._replace(needed=_choose_bump(change), made=made, agents=agents, roles=roles)
 
 
-def _compare_inputs(old: Any, new: Any) -> tuple[Any, Any, bool]:
+def _compare_inputs(old: object, new: object) -> tuple[Any, Any, bool]:
     old, new = without_annotations(old), without_annotations(new)
     changes = tuple(find_narrowings(old, new))
     if not isinstance(old, dict | bool) or not isinstance(new, dict | bool):

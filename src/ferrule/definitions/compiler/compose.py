@@ -129,7 +129,7 @@ class _Composer:
         self.issues: list[Issue] = []
         self.anchors: dict[str, _Anchored] = {}
         self.nodes = 0
-        self.root: tuple[Any, Node] | None = None
+        self.root: tuple[JsonValue, Node] | None = None
 
     def compose_stream(self) -> list[Composed]:
         documents: list[Composed] = []
@@ -321,7 +321,7 @@ def _find_line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
-def _list_merged(value: Any, node: Node) -> list[tuple[Any, Node]] | None:
+def _list_merged(value: object, node: Node) -> list[tuple[JsonValue, Node]] | None:
     if isinstance(value, dict):
         return [(value, node)]
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):

@@ -195,7 +195,7 @@ def compose(text: str) -> Composed:
 
 def _compose_value(
     scan: _Scan, token: re.Match[str], opener: Span | None, path: tuple[str | int, ...]
-) -> tuple[Any, Node]:
+) -> tuple[JsonValue, Node]:
     span = scan.make_span(token)
     node = Node(span, opener or span, path)
     text = token[0]
@@ -236,8 +236,8 @@ def _compose_object(scan: _Scan, node: Node) -> JsonObject:
     return members
 
 
-def _compose_array(scan: _Scan, node: Node) -> list[Any]:
-    items: list[Any] = []
+def _compose_array(scan: _Scan, node: Node) -> list[JsonValue]:
+    items: list[JsonValue] = []
     token = scan.next()
     while token[0] != "]":
         if token[0] == ",":

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ferrule.definitions.compiler.scalars import UnusableNumber, parse_plain
-from ferrule.model.value import JsonObject
+from ferrule.model.value import JsonObject, JsonValue
 
 _ENTRY, _FLOW, _OPEN, _BLOCK = range(4)
 _MAX_LINES = 50_000
@@ -210,14 +210,14 @@ def _parse_value(content: str) -> tuple[int, Any]:
     return _ENTRY, parse_plain(content)
 
 
-def _parse_flow(content: str) -> Any:
+def _parse_flow(content: str) -> JsonValue:
     value, end = _parse_flow_node(content, 0, 0)
     if end != len(content):
         raise _Decline
     return value
 
 
-def _parse_flow_node(text: str, at: int, depth: int) -> tuple[Any, int]:
+def _parse_flow_node(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
     match = _FLOW_TOKEN.match(text, at)
     if match is None or depth > 8:
         raise _Decline
@@ -230,7 +230,7 @@ def _parse_flow_node(text: str, at: int, depth: int) -> tuple[Any, int]:
     raise _Decline
 
 
-def _parse_flow_scalar(match: re.Match[str]) -> Any:
+def _parse_flow_scalar(match: re.Match[str]) -> JsonValue:
     if match.lastindex == 1:
         return match[1]
     if match.lastindex == 2:
@@ -238,7 +238,7 @@ def _parse_flow_scalar(match: re.Match[str]) -> Any:
     return parse_plain(match[3].rstrip(" "))
 
 
-def _parse_flow_list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
+def _parse_flow_list(text: str, at: int, depth: int) -> tuple[list[JsonValue], int]:
     items: list[Any] = []
     if text[at : at + 1] == "]":
         return items, _skip_spaces(text, at + 1)
@@ -279,7 +279,7 @@ def _skip_spaces(text: str, at: int) -> int:
     return at
 
 
-def _copy(value: Any) -> Any:
+def _copy(value: Any) -> JsonValue:
     """Copies a value: lines are shared between documents, their lists and mappings must not be."""
     if type(value) is list:
         return [_copy(item) if type(item) in (list, dict) else item for item in value]

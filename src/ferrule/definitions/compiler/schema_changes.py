@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.change import ChangeKind, SchemaChange
-from ferrule.model.value import JsonObject, is_number
+from ferrule.model.value import JsonObject, JsonValue, is_number
 
 _WORDS = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
 _BRANCHES = ("anyOf", "oneOf", "allOf")
@@ -25,7 +25,7 @@ _LOWER = {
 _UPPER = {"maxLength": "longest length", "maxItems": "most items", "maxProperties": "most members"}
 
 
-def find_narrowings(old: Any, new: Any, where: str = "") -> Iterator[SchemaChange]:
+def find_narrowings(old: object, new: object, where: str = "") -> Iterator[SchemaChange]:
     """Yields every way in which the new schema asks more of a caller than the old one."""
     if old is False or _is_same(old, new):
         return
@@ -46,7 +46,7 @@ def find_narrowings(old: Any, new: Any, where: str = "") -> Iterator[SchemaChang
     yield from _compare_branches(old, new, where)
 
 
-def find_weakenings(old: Any, new: Any, where: str = "") -> Iterator[SchemaChange]:
+def find_weakenings(old: object, new: object, where: str = "") -> Iterator[SchemaChange]:
     """Yields every way in which the new schema promises a reader of results less than the old one."""
     if new is False or _is_same(old, new):
         return
@@ -79,7 +79,7 @@ def find_weakenings(old: Any, new: Any, where: str = "") -> Iterator[SchemaChang
                 yield _make_change("branch", where, "may now take another form")
 
 
-def collect_property_names(schema: Any) -> dict[str, None]:
+def collect_property_names(schema: object) -> dict[str, None]:
     """Collects the property names a schema lists, in its branches too."""
     names: dict[str, None] = {}
     if isinstance(schema, dict):
@@ -95,7 +95,7 @@ def collect_property_names(schema: Any) -> dict[str, None]:
     return names
 
 
-def without_new_names(old: Any, new: Any) -> Any:
+def without_new_names(old: object, new: object) -> Any:
     """Returns the old schema for callers that sent no property before it was declared: a new optional property
     breaks nobody."""
     if not isinstance(old, dict) or not isinstance(new, dict):
@@ -206,7 +206,7 @@ def _compare_branches(old: JsonObject, new: JsonObject, where: str) -> Iterator[
                 yield _make_change("branch", where, f"lost a branch of {keyword}")
 
 
-def _drop_equal(before: list[Any], after: list[Any]) -> tuple[list[Any], list[Any]]:
+def _drop_equal(before: list[JsonValue], after: list[JsonValue]) -> tuple[list[JsonValue], list[JsonValue]]:
     """Returns the branches of each side that have no equal one on the other."""
     texts = {_encode(branch) for branch in before}
     others = {_encode(branch) for branch in after}
@@ -226,14 +226,14 @@ def _collect_types(schema: JsonObject) -> set[str]:
     return words | {"integer"} if "number" in words else words
 
 
-def _list_values(schema: JsonObject) -> list[Any] | None:
+def _list_values(schema: JsonObject) -> list[JsonValue] | None:
     if "const" in schema:
         return [schema["const"]]
     written = schema.get("enum")
     return written if isinstance(written, list) else None
 
 
-def _find_missing(values: list[Any], among: list[Any]) -> list[Any]:
+def _find_missing(values: list[JsonValue], among: list[JsonValue]) -> list[JsonValue]:
     known = {_encode(value) for value in among}
     return [value for value in values if _encode(value) not in known]
 
@@ -284,15 +284,15 @@ def _read_properties(schema: JsonObject) -> JsonObject:
     return properties if isinstance(properties, dict) else {}
 
 
-def _as_mapping(schema: Any) -> JsonObject:
+def _as_mapping(schema: object) -> JsonObject:
     return schema if isinstance(schema, dict) else {}
 
 
-def _is_same(old: Any, new: Any) -> bool:
+def _is_same(old: object, new: object) -> bool:
     return bool(old == new) and _encode(old) == _encode(new)
 
 
-def _encode(value: Any) -> bytes:
+def _encode(value: object) -> bytes:
     """Encodes a JSON value, equal for equal values: `1` and `1.0` are one number, `1` and `true` are not."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -311,11 +311,11 @@ def _join_words(words: set[str]) -> str:
     return " or ".join(sorted(words))
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     text = msgspec.json.encode(value).decode("utf-8", "replace")
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _show_values(values: list[Any]) -> str:
+def _show_values(values: list[JsonValue]) -> str:
     texts = [_show(value) for value in values[:3]]
     return ", ".join(texts) + (f" and {len(values) - 3} more" if len(values) > 3 else "")

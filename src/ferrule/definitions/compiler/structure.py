@@ -254,7 +254,7 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: JsonObject, path: Path) -
             _report_absent(walk, child, (*path, key), enclosing_is_there=True)
 
 
-def _report_blank(walk: _Walk, branch: Branch, value: Any, path: Path) -> bool:
+def _report_blank(walk: _Walk, branch: Branch, value: object, path: Path) -> bool:
     """Reports a blank value that counts as missing; returns True if it did."""
     for row, condition in branch.required:
         expected: Required = row.expect  # type: ignore[assignment]  # kept with required rows only
@@ -277,7 +277,7 @@ def _report_absent(walk: _Walk, branch: Branch, path: Path, *, enclosing_is_ther
             _report_absent(walk, child, (*path, key), enclosing_is_there=False)
 
 
-def _choose_hint(row: Row, value: Any) -> str | None:
+def _choose_hint(row: Row, value: object) -> str | None:
     """Returns the hint for a wrong value: the table's own, or the nearest of the words it may be."""
     if isinstance(value, str):
         return row.hints.get(value) or nearest(value, getattr(row.expect, "words", ())) or row.hint

@@ -188,7 +188,7 @@ def find_bad_members(extension: JsonValue) -> list[BadMember]:
     return found
 
 
-def encode_field(tool: Tool, field: str) -> Any:
+def encode_field(tool: Tool, field: str) -> JsonValue:
     """Returns a field of a tool as a JSON value."""
     value = getattr(tool, field)
     if field in _RAW:
@@ -220,7 +220,7 @@ def _apply_members(tool: Tool, extension: JsonObject, fields: tuple[str, ...]) -
     return msgspec.structs.replace(tool, **changes) if changes else tool
 
 
-def _convert_member(field: str, value: Any) -> Any:
+def _convert_member(field: str, value: object) -> Any:
     return raw(value) if field in _RAW and value is not None else value
 
 
@@ -264,7 +264,7 @@ def _merge_facts(tool: Tool, extension: JsonObject, was: JsonObject) -> JsonObje
     return {"facts": msgspec.structs.replace(tool.facts, **counted), "inferred_facts": unstated}
 
 
-def _is_fact(name: str, value: Any) -> bool:
+def _is_fact(name: str, value: object) -> bool:
     if name not in FACT_NAMES:
         return False
     try:
@@ -274,7 +274,7 @@ def _is_fact(name: str, value: Any) -> bool:
     return True
 
 
-def _read_member(extension: JsonObject, member: str, kind: Any, absent: Any = None) -> Any:
+def _read_member(extension: JsonObject, member: str, kind: object, absent: object = None) -> Any:
     """Returns a member of an extension, or `absent` when it is missing or of another type."""
     if member not in extension:
         return absent
@@ -295,7 +295,7 @@ def _fingerprint_field(tool: Tool, field: str) -> Any:
     return f"sha256:{hashlib.sha256(msgspec.json.encode(_normalize_numbers(value), order='sorted')).hexdigest()[:16]}"
 
 
-def _normalize_numbers(value: Any) -> Any:
+def _normalize_numbers(value: object) -> Any:
     """Returns the value with whole numbers as integers, so that `1` and `1.0` hash alike."""
     if isinstance(value, dict):
         return {key: _normalize_numbers(member) for key, member in value.items()}
@@ -310,7 +310,7 @@ def _same_fact(mine: SafetyFacts, theirs: SafetyFacts, name: str) -> bool:
     return _is_same(getattr(mine, name), getattr(theirs, name))
 
 
-def _is_same(mine: Any, theirs: Any) -> bool:
+def _is_same(mine: object, theirs: object) -> bool:
     return next(_walk_differences(mine, theirs, ""), None) is None  # not any(): the place of the value itself is ""
 
 
@@ -325,7 +325,7 @@ def _find_schema_differences(field: str, mine: msgspec.Raw | None, theirs: msgsp
         return [field]
 
 
-def _walk_differences(mine: Any, theirs: Any, place: str) -> Iterator[str]:
+def _walk_differences(mine: object, theirs: object, place: str) -> Iterator[str]:
     """Yields the places at which two JSON values differ. A member that only one of them has is one place."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         for key in mine if mine.keys() == theirs.keys() else (*mine, *(key for key in theirs if key not in mine)):

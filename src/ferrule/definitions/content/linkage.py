@@ -102,9 +102,9 @@ def _get_mapping(value: JsonObject, key: str) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-def _find_first(default: Any, *holders: JsonObject, keys: tuple[str, ...]) -> Any:
+def _find_first(default: object, *holders: JsonObject, keys: tuple[str, ...]) -> Any:
     return next((holder[key] for holder in holders for key in keys if key in holder), default)
 
 
-def _encode_optional(value: Any) -> msgspec.Raw | None:
+def _encode_optional(value: object) -> msgspec.Raw | None:
     return None if value is None else raw(value)

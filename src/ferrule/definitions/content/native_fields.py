@@ -12,6 +12,7 @@ from typing import Any
 from ferrule.definitions.content.extension import decode_raw
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import FACT_NAMES, Tool
+from ferrule.model.value import JsonValue
 
 Block = dict[str, Any]
 
@@ -52,29 +53,29 @@ def list_native_fields(tool: Tool) -> Block:
     return dict(_READERS.get(tool.dialect, _read_list_entry)(payload))
 
 
-def _read_aml(payload: Block) -> Iterator[tuple[str, Any]]:
+def _read_aml(payload: Block) -> Iterator[tuple[str, JsonValue]]:
     return _iterate_unknown(payload, _AML, _AML_BLOCKS)
 
 
-def _read_agent_tool(payload: Block) -> Iterator[tuple[str, Any]]:
+def _read_agent_tool(payload: Block) -> Iterator[tuple[str, JsonValue]]:
     return _iterate_unknown(payload, _AGENT_TOOL, _AGENT_TOOL_BLOCKS)
 
 
-def _read_oxp(payload: Block) -> Iterator[tuple[str, Any]]:
+def _read_oxp(payload: Block) -> Iterator[tuple[str, JsonValue]]:
     wrapper = payload.get("input_schema")
     is_wrapped = isinstance(wrapper, dict) and "parameters" in wrapper  # a later draft has the schema itself there
     return _iterate_unknown(payload, _OXP if is_wrapped else _OXP | {"input_schema"}, {"input_schema": _OXP_INPUT})
 
 
-def _read_adl(payload: Block) -> Iterator[tuple[str, Any]]:
+def _read_adl(payload: Block) -> Iterator[tuple[str, JsonValue]]:
     return _iterate_unknown(payload, frozenset({EXTENSION}), {"tool": _ADL_ITEM})
 
 
-def _read_python(payload: Block) -> Iterator[tuple[str, Any]]:
+def _read_python(payload: Block) -> Iterator[tuple[str, JsonValue]]:
     return _iterate_unknown(payload, _PYTHON, {})
 
 
-def _read_list_entry(payload: Block) -> Iterator[tuple[str, Any]]:
+def _read_list_entry(payload: Block) -> Iterator[tuple[str, JsonValue]]:
     definition = payload.get("definition", payload)
     for members in (definition, _get_member(definition, "function"), _get_member(definition, "toolSpec")):
         yield from _iterate_unknown(members, _LIST_ENTRY, {}) if isinstance(members, dict) else ()
@@ -82,7 +83,7 @@ def _read_list_entry(payload: Block) -> Iterator[tuple[str, Any]]:
 
 def _iterate_unknown(
     value: Block, known: frozenset[str], blocks: dict[str, frozenset[str]]
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, JsonValue]]:
     for key, member in value.items():
         if key in blocks and isinstance(member, dict):
             yield from ((f"{key}.{name}", one) for name, one in member.items() if name not in blocks[key])
@@ -90,11 +91,11 @@ def _iterate_unknown(
             yield key, member
 
 
-def _get_member(value: Any, key: str) -> Any:
+def _get_member(value: object, key: str) -> JsonValue:
     return value.get(key) if isinstance(value, dict) else None
 
 
-_READERS: dict[str, Callable[[Block], Iterator[tuple[str, Any]]]] = {
+_READERS: dict[str, Callable[[Block], Iterator[tuple[str, JsonValue]]]] = {
     "aml": _read_aml,
     "adl": _read_adl,
     "oxp": _read_oxp,

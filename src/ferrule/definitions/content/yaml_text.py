@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from ferrule.model.value import JsonObject
+from ferrule.model.value import JsonObject, JsonValue
 
 _PLAIN = re.compile(r"[A-Za-z_/<][^\n:#\"'\\{}\[\]&*!|>%@`,\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff]*")
 _PLAIN_BLOCK = re.compile(r"[A-Za-z_/][^\n:#\\\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff\ufffe\uffff]*")
@@ -86,7 +86,7 @@ def append_cached_mapping(node: JsonObject, depth: int, out: list[str], memo: Me
     out.append(known[1])
 
 
-def _append_list(start: str, items: list[Any], depth: int, out: list[str], memo: Memo) -> None:
+def _append_list(start: str, items: list[JsonValue], depth: int, out: list[str], memo: Memo) -> None:
     if not items:
         out.append(f"{start} []")
         return
@@ -99,7 +99,7 @@ def _append_list(start: str, items: list[Any], depth: int, out: list[str], memo:
     _append_items(items, depth, out, memo)
 
 
-def _append_items(items: list[Any], depth: int, out: list[str], memo: Memo) -> None:
+def _append_items(items: list[JsonValue], depth: int, out: list[str], memo: Memo) -> None:
     margin = "  " * (depth + 1)
     for item in items:
         if isinstance(item, dict | list | tuple):
@@ -117,7 +117,7 @@ def _append_items(items: list[Any], depth: int, out: list[str], memo: Memo) -> N
             out.append(f"{margin}- {_format_scalar(item)}")
 
 
-def _format_scalar(value: Any) -> str:
+def _format_scalar(value: object) -> str:
     if value is None:
         return "null"
     if value is True:
@@ -159,7 +159,7 @@ def format_line(text: str) -> str:
     return _quote(text)
 
 
-def format_flow_item(item: Any) -> str:
+def format_flow_item(item: object) -> str:
     """Formats an item of a list on one line."""
     return _format_flow_text(item) if isinstance(item, str) else _format_scalar(item)
 

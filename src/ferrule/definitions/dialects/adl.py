@@ -231,7 +231,7 @@ def _mask_secrets(manifest: JsonObject) -> JsonObject:
     return {**manifest, "spec": spec}
 
 
-def _mask_environments(value: Any, path: Path) -> Any:
+def _mask_environments(value: object, path: Path) -> Any:
     """Masks `env`, `headers` and `environment` blocks and leaves everything else."""
     if isinstance(value, dict):
         return {
@@ -245,7 +245,7 @@ def _mask_environments(value: Any, path: Path) -> Any:
     return value
 
 
-def _mask_value(value: Any, path: Path) -> Any:
+def _mask_value(value: object, path: Path) -> Any:
     if isinstance(value, dict):
         return {key: _mask_value(member, (*path, key)) for key, member in value.items()}
     if isinstance(value, list):

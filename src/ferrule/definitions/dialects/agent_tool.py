@@ -205,7 +205,7 @@ def _get_text(value: JsonObject, key: str) -> str | None:
     return found if isinstance(found, str) and found.strip() else None
 
 
-def _has_content(value: Any) -> bool:
+def _has_content(value: object) -> bool:
     return bool(value.strip()) if isinstance(value, str) else value not in (None, [], {})
 
 

@@ -5,8 +5,6 @@ The draft is one declaration with the others embedded, which is how they are rea
 
 from __future__ import annotations
 
-from typing import Any
-
 from ferrule.definitions.content.extension import decode_raw, encode_field, find_differences
 from ferrule.definitions.content.linkage import EMBEDDED_AS, REFERRED_BY
 from ferrule.definitions.dialects.agent_tool import IDS, VERSION, compile_declaration
@@ -152,7 +150,7 @@ def _write_credentials(value: JsonObject, tool: Tool, shortfalls: dict[str, Shor
     _set_or_remove(value, "tool_interface", interface if value.get("tool_interface") is not None else None)
 
 
-def _set_or_remove(value: JsonObject, key: str, member: Any) -> None:
+def _set_or_remove(value: JsonObject, key: str, member: object) -> None:
     if member is None:
         value.pop(key, None)
     else:

@@ -161,7 +161,7 @@ def _outline_broken_file(source: Source, identifier: str | None, kind: str, suff
     return (BrokenOutline(source.file, kind, source.name.removesuffix(suffix)),)
 
 
-def _clamp_integers(value: Any) -> Any:
+def _clamp_integers(value: object) -> Any:
     """Returns the value with every integer limited to 64 bits."""
     if isinstance(value, dict):
         return {key: _clamp_integers(member) for key, member in value.items()}
@@ -252,7 +252,7 @@ def compile_tool(value: JsonObject, namespace: str) -> Tool:
     )
 
 
-def _find_tool_kind(kind: str, transport: Any) -> str:
+def _find_tool_kind(kind: str, transport: object) -> str:
     if kind == "function":
         return "function"
     if isinstance(transport, dict) and transport.get("type") == "mcp":

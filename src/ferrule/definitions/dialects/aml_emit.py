@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ferrule.definitions.content.extension import decode_raw, encode_field, find_differences
 from ferrule.definitions.content.yaml_text import format_yaml
@@ -186,7 +185,7 @@ def _write_output(tool: Tool, shortfalls: dict[str, Shortfall]) -> JsonObject:
     return _fit_schema(decode_raw(tool.output_schema), "output_schema", shortfalls)
 
 
-def _fit_schema(schema: Any, field: str, shortfalls: dict[str, Shortfall]) -> JsonObject:
+def _fit_schema(schema: object, field: str, shortfalls: dict[str, Shortfall]) -> JsonObject:
     """Returns the schema without references and with an object at its root."""
     plain = plain_schema(schema, REFUSED_BY_AML)
     if plain.why:

@@ -16,7 +16,7 @@ from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, ToolOutline
 from ferrule.model.tool import Compiled, Tool, infer_facts, raw
-from ferrule.model.value import JsonObject, Path
+from ferrule.model.value import JsonObject, JsonValue, Path
 
 _ID = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)@([0-9]+\.[0-9]+\.[0-9]+)")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -149,7 +149,7 @@ def compile_definition(value: JsonObject) -> Tool:
     )
 
 
-def _find_shape(value: Any) -> str | None:
+def _find_shape(value: object) -> str | None:
     """Returns how a document holds its definitions: `tool`, `list`, `tools`, `items`; None when it is not OXP."""
     if isinstance(value, list):
         return "list" if any(map(is_definition, value)) else None
@@ -170,7 +170,7 @@ def _find_shape(value: Any) -> str | None:
     return None
 
 
-def _split_items(items: list[Any], base: Path) -> tuple[list[Definition], list[Finding]]:
+def _split_items(items: list[JsonValue], base: Path) -> tuple[list[Definition], list[Finding]]:
     definitions: list[Definition] = []
     findings: list[Finding] = []
     for index, item in enumerate(items):

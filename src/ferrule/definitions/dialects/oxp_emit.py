@@ -181,7 +181,7 @@ def _write_parameters(tool: Tool, shortfalls: dict[str, Shortfall]) -> JsonObjec
     return {**schema, "properties": described}
 
 
-def _is_described(member: Any) -> bool:
+def _is_described(member: object) -> bool:
     text = member.get("description") if isinstance(member, dict) else None
     return isinstance(text, str) and not is_blank(text)
 

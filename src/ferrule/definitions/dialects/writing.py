@@ -7,7 +7,7 @@ It also finds the names of a tool's credentials in any dialect: never where a se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -142,7 +142,7 @@ def _describe_loss(
 _REQUIREMENTS = frozenset({"authorization", "secrets", "user_id"})
 
 
-def build_requirements(credentials: Any) -> JsonObject | None:
+def build_requirements(credentials: object) -> JsonObject | None:
     """Returns the credentials of any dialect as OXP states them (OXP-14 to OXP-17); None when none has a name."""
     if isinstance(credentials, dict) and not _REQUIREMENTS.isdisjoint(credentials):
         return credentials
@@ -152,7 +152,7 @@ def build_requirements(credentials: Any) -> JsonObject | None:
     return {"secrets": [{"id": name} for name in names]} if names else None
 
 
-def list_secret_names(credentials: Any) -> tuple[str, ...]:
+def list_secret_names(credentials: object) -> tuple[str, ...]:
     """Lists the names of the secrets and providers in the credentials of any dialect."""
     if isinstance(credentials, list):
         return tuple(name for name in credentials if isinstance(name, str) and name)

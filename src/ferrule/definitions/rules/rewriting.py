@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from ferrule.contracts.fix import Edit, Manuscript
 from ferrule.model.document import Node
@@ -78,7 +77,7 @@ def _find_first_indent(manuscript: Manuscript, node: Node) -> str | None:
     return before if first.line > node.span.line and not before.strip(" \t") else None
 
 
-def add_member(manuscript: Manuscript, path: Path, key: str, value: Any, after: tuple[str, ...] = ()) -> Edit | None:
+def add_member(manuscript: Manuscript, path: Path, key: str, value: object, after: tuple[str, ...] = ()) -> Edit | None:
     """Puts a small member into a mapping: behind the last of `after` that is there, else at the end."""
     return _insert_member(manuscript, path, _format_key(manuscript, key), _format_value(manuscript, value), after)
 
@@ -216,7 +215,7 @@ def _format_key(manuscript: Manuscript, key: str) -> str:
     return json.dumps(key) if manuscript.is_json or not _PLAIN_KEY.fullmatch(key) else key
 
 
-def _format_value(manuscript: Manuscript, value: Any) -> str:
+def _format_value(manuscript: Manuscript, value: object) -> str:
     """Returns a small value on one line: JSON, or YAML's flow without quotes around keys."""
     if isinstance(value, dict):
         return (

@@ -42,7 +42,7 @@ def _move_into(manuscript: Manuscript, path: Path, home: str) -> Iterator[Fix]:
     if edits is None:
         return
 
-    def change(value: Any) -> None:
+    def change(value: object) -> None:
         holder = dig(value, path[:-1])
         if isinstance(holder, dict):
             holder.setdefault(home, {})[key] = holder.pop(key)
@@ -63,7 +63,7 @@ def drop_master_switch(manuscript: Manuscript) -> Iterator[Fix]:
     if edit is None:
         return
 
-    def change(value: Any) -> None:
+    def change(value: object) -> None:
         holder = dig(value, AI)
         if isinstance(holder, dict):
             del holder["enabled"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.credentials import is_literal_secret
@@ -49,7 +48,7 @@ class LiteralSecret(Rule):
                 if isinstance(settings, dict):
                     yield from self._search(settings.get("environment"), (*_DEPLOYMENT, platform, "environment"))
 
-    def _search(self, value: Any, path: Path) -> Iterator[Finding]:
+    def _search(self, value: object, path: Path) -> Iterator[Finding]:
         if isinstance(value, dict):
             for key, member in value.items():
                 if isinstance(member, str):

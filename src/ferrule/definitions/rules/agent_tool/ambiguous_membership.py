@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
@@ -38,6 +37,6 @@ class AmbiguousMembership(Rule):
                     yield Finding(self.code, (key, index), message, Severity.WARNING, "keep it in one of the two")
 
 
-def _get_tool_id(entry: Any) -> str | None:
+def _get_tool_id(entry: object) -> str | None:
     found = entry.get("tool_id") if isinstance(entry, dict) else entry
     return found if isinstance(found, str) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.records import find_record, list_schemas
@@ -78,5 +77,5 @@ class UnsoundSchema(Rule):
                     yield Finding(holder, path + defect.path, defect.sentence(), hint=defect.hint)
 
 
-def _has_properties(schema: Any) -> bool:
+def _has_properties(schema: object) -> bool:
     return isinstance(schema, dict) and isinstance(schema.get("properties"), dict) and bool(schema["properties"])

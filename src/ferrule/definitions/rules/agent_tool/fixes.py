@@ -48,7 +48,7 @@ def _upgrade_definition(manuscript: Manuscript, base: Path, records: list[Earlie
     if len(certain) != len(edits):
         return
 
-    def change(value: Any) -> None:
+    def change(value: object) -> None:
         for place in versions:
             _find_holder(value, place)["schema_version"] = CURRENT
         for found in spellings:
@@ -73,7 +73,7 @@ def complete_version(manuscript: Manuscript) -> Iterator[Fix]:
         if value.get("schema_version") in _SAME:
             place = (*path, "schema_version")
 
-            def change(value: Any, place: Path = place) -> None:
+            def change(value: object, place: Path = place) -> None:
                 _find_holder(value, place)["schema_version"] = CURRENT
 
             edit = _reword(manuscript, place, CURRENT)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.records import PlacedRecord, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import Path
+from ferrule.model.value import JsonValue, Path
 from ferrule.schema.walk import positions
 
 _MODEL = ("schema", "model_input_schema")
@@ -45,7 +44,7 @@ class LeakedInternalField(Rule):
                     yield Finding(self.code, path, message, hint="keep it in `runtime_input_schema`", on_key=True)
 
 
-def _list_members(placed: PlacedRecord) -> Iterator[tuple[Path, tuple[str, ...], Any]]:
+def _list_members(placed: PlacedRecord) -> Iterator[tuple[Path, tuple[str, ...], JsonValue]]:
     """Yields every property with its path and its trail, the names of the properties that lead to it."""
     for position in positions(placed.value, placed.path):
         members = position.schema.get("properties")
@@ -68,5 +67,5 @@ def _trace_names(path: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _is_internal(member: Any) -> bool:
+def _is_internal(member: object) -> bool:
     return isinstance(member, dict) and member.get("visibility") == "internal"

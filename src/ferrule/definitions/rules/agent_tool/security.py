@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.records import find_record
@@ -106,6 +105,6 @@ class CredentialValue(Rule):
                         yield Finding(self.code, (*record.path, word), message, hint="name it in `credential_refs`")
 
 
-def is_empty(value: Any) -> bool:
+def is_empty(value: object) -> bool:
     """Returns True for a classifier input without content."""
     return value is None or value in ("", [], {}) or (isinstance(value, str) and not value.strip())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule
 from ferrule.definitions.rules.aml.idle_safeguard import IdleSafeguard
@@ -77,7 +76,7 @@ def check_guardrails(agent: LinkedAgent) -> Iterator[Finding]:
             yield Finding(IdleSafeguard.code, path, message, hint=hint)
 
 
-def _list_guardrails(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def _list_guardrails(value: object, path: Path) -> Iterator[tuple[Path, str]]:
     """Yields every guardrail an agent names: lists of `{ref}` by the point at which they run (`input`, `output`, …)."""
     if isinstance(value, dict):
         for key, member in value.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.interface import list_schemas
@@ -62,7 +62,7 @@ def find_attachment(schema: JsonObject, path: Path = ()) -> Attachment | None:
     return None if modes is None else Attachment(path, schema, properties, "inline" in modes, "ref" in modes)
 
 
-def _list_modes(transfer: Any) -> frozenset[str] | None:
+def _list_modes(transfer: object) -> frozenset[str] | None:
     if not isinstance(transfer, dict):
         return None
     words = [transfer["const"]] if "const" in transfer else transfer.get("enum")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.attachment import find_attachment
@@ -60,7 +59,7 @@ class ContradictorySchema(Rule):
                 message = "the default does not fit its own schema"
                 yield self._warn((*position.path, "default"), message, "change the default, or what the schema allows")
 
-    def _find_undeclared(self, position: SchemaPosition, required: Any) -> Iterator[Finding]:
+    def _find_undeclared(self, position: SchemaPosition, required: object) -> Iterator[Finding]:
         properties = position.schema.get("properties")
         if not isinstance(required, list) or not (properties is None or isinstance(properties, dict)):
             return

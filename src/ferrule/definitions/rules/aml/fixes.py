@@ -6,7 +6,7 @@ connections of databases in `connection_fixes.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
@@ -137,7 +137,7 @@ def _reword(manuscript: Manuscript, rule: str, path: Path, word: str) -> Iterato
         yield Fix(rule, (path,), (manuscript.reword(node.span, word),), _make_change(path, word))
 
 
-def _make_change(path: Path, word: str) -> Any:
+def _make_change(path: Path, word: str) -> Callable[[JsonObject], None]:
     def change(value: Any) -> None:
         for step in path[:-1]:
             value = value[step]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
@@ -48,7 +47,7 @@ class IdleSafeguard(Rule):
                 yield Finding(self.code, (*_LIST, index), message, hint=hint)
 
 
-def _list_names(tools: Any) -> Iterator[str]:
+def _list_names(tools: object) -> Iterator[str]:
     """Yields every name in a tool list, also in malformed entries."""
     for entry in tools if isinstance(tools, list) else ():
         if isinstance(entry, str):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Rule, Subject
@@ -57,7 +56,7 @@ class IncompleteAttachment(Rule):
             else:
                 yield from self._check_keywords(at, broken, attachment.properties[member])
 
-    def _check_keywords(self, at: Path, broken: Collection[Path], schema: Any) -> Iterator[Finding]:
+    def _check_keywords(self, at: Path, broken: Collection[Path], schema: object) -> Iterator[Finding]:
         member = str(at[-1])
         for keyword, wanted in _EXPECTED[member]:
             written = schema.get(keyword) if isinstance(schema, dict) else None

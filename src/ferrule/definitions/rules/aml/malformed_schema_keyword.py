@@ -44,7 +44,7 @@ class MalformedSchemaKeyword(Rule):
                         yield Finding(self.code, (*path, keyword, *below), f"`{label}` {problem}")
 
 
-def _check_properties(value: Any) -> Iterator[Defect]:
+def _check_properties(value: object) -> Iterator[Defect]:
     if not isinstance(value, dict):
         yield (), "must be a mapping of names to schemas"
         return
@@ -53,7 +53,7 @@ def _check_properties(value: Any) -> Iterator[Defect]:
             yield (name,), _SCHEMA
 
 
-def _check_names(value: Any) -> Iterator[Defect]:
+def _check_names(value: object) -> Iterator[Defect]:
     if not isinstance(value, list):
         yield (), "must be a list of property names"
         return
@@ -62,7 +62,7 @@ def _check_names(value: Any) -> Iterator[Defect]:
             yield (index,), "must be a property name"
 
 
-def _check_branches(value: Any) -> Iterator[Defect]:
+def _check_branches(value: object) -> Iterator[Defect]:
     if not isinstance(value, list) or not value:
         yield (), "must be a list of at least one schema"
         return
@@ -71,16 +71,16 @@ def _check_branches(value: Any) -> Iterator[Defect]:
             yield (index,), _SCHEMA
 
 
-def _check_string(value: Any) -> tuple[Defect, ...]:
+def _check_string(value: object) -> tuple[Defect, ...]:
     return () if isinstance(value, str) else (((), "must be a string"),)
 
 
-def _check_pattern(value: Any) -> tuple[Defect, ...]:
+def _check_pattern(value: object) -> tuple[Defect, ...]:
     problem = pattern_defect(value) if isinstance(value, str) else "it is no text"
     return () if problem is None else (((), f"must be a regular expression (ECMA-262): {problem}"),)
 
 
-def _check_schema(value: Any) -> tuple[Defect, ...]:
+def _check_schema(value: object) -> tuple[Defect, ...]:
     return () if isinstance(value, dict | bool) else (((), _ONE_SCHEMA if isinstance(value, list) else _SCHEMA),)
 
 
@@ -89,11 +89,11 @@ def _build_check(fits: Callable[[Any], bool], problem: str) -> Callable[[Any], t
     return lambda value: () if fits(value) else defects
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return is_number(value) and value >= 0 and (isinstance(value, int) or value.is_integer())
 
 
-def _is_bound(value: Any) -> bool:
+def _is_bound(value: object) -> bool:
     return is_number(value) and (isinstance(value, int) or math.isfinite(value))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.attachment import list_attachments
@@ -38,7 +37,7 @@ class RiskyInlineAttachment(Rule):
                 hint = "prefer `ref`, and `log_args: redacted`"
                 yield Finding(self.code, (*below, "transfer"), message, Severity.WARNING, hint)
 
-    def _check_limit(self, at: Path, schema: Any) -> Iterator[Finding]:
+    def _check_limit(self, at: Path, schema: object) -> Iterator[Finding]:
         if not isinstance(schema, dict):
             return
         for keyword in ("const", "maximum"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.fields import SUPERSEDED_ROOT_KEYS
@@ -53,7 +52,7 @@ class SupersededKey(Rule):
                     yield _report(("transport", "credentials", key), _BROKER)
 
 
-def _advise_auth(auth: Any) -> str:
+def _advise_auth(auth: object) -> str:
     if not isinstance(auth, dict):
         return "write `credentials` with a `scheme` and the source of the secret"
     if auth.get("scheme") == "oauth2" and not {"provider", "function_id"} <= auth.keys():

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import JsonObject, Missing, Path, is_number
+from ferrule.model.value import JsonObject, JsonValue, Missing, Path, is_number
 
 LONGEST_DESCRIPTION = 200
 WARMEST = 0.7
@@ -87,7 +86,7 @@ def _may_be_object(schema: JsonObject) -> bool:
     return kinds == "object" or (isinstance(kinds, list) and "object" in kinds)
 
 
-def _find_console_exporters(value: Any, path: Path) -> Iterator[Path]:
+def _find_console_exporters(value: object, path: Path) -> Iterator[Path]:
     if isinstance(value, dict):
         for key, member in value.items():
             if key == "exporter" and member == "console":
@@ -101,7 +100,7 @@ def _find_console_exporters(value: Any, path: Path) -> Iterator[Path]:
             yield from _find_console_exporters(item, (*path, index))
 
 
-def _find_console_items(items: list[Any], path: Path) -> Iterator[Path]:
+def _find_console_items(items: list[JsonValue], path: Path) -> Iterator[Path]:
     for index, item in enumerate(items):
         if item == "console" or (isinstance(item, dict) and "console" in (item.get("type"), item.get("name"))):
             yield (*path, index)

@@ -35,7 +35,7 @@ def rename_items(manuscript: Manuscript) -> Iterator[Fix]:
     if not any(kind == "oxp.catalog" for kind, _, _ in manuscript.definitions) or "tools" in manuscript.value:
         return
 
-    def change(value: Any) -> None:
+    def change(value: JsonObject) -> None:
         value["tools"] = value.pop("items")
 
     yield from _offer(("items",), "OXP-1", rename_member(manuscript, ("items",), "tools"), change)
@@ -48,7 +48,7 @@ def wrap_schema(manuscript: Manuscript) -> Iterator[Fix]:
         if isinstance(schema, dict) and "parameters" not in schema and _is_schema(schema):
             place = (*path, "input_schema")
 
-            def change(value: Any, path: Path = path) -> None:
+            def change(value: object, path: Path = path) -> None:
                 tool = _find_value(value, path)
                 tool["input_schema"] = {"parameters": tool["input_schema"]}
 
@@ -86,8 +86,8 @@ def add_version(manuscript: Manuscript) -> Iterator[Fix]:
             yield from _add_member(manuscript, path, "version", match[1], _BEFORE_INPUT)
 
 
-def _add_member(manuscript: Manuscript, path: Path, key: str, member: Any, after: tuple[str, ...]) -> Iterator[Fix]:
-    def change(value: Any) -> None:
+def _add_member(manuscript: Manuscript, path: Path, key: str, member: object, after: tuple[str, ...]) -> Iterator[Fix]:
+    def change(value: object) -> None:
         _find_value(value, path)[key] = member
 
     yield from _offer((*path, key), "OXP-1", add_member(manuscript, path, key, member, after), change)

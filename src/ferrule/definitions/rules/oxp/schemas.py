@@ -57,7 +57,7 @@ def walk_schema(subject: Subject, placed: PlacedSchema) -> list[SchemaPosition]:
     return known  # type: ignore[return-value]  # only this function writes the key
 
 
-def prune_schema(schema: Any, excluded: frozenset[Path], path: Path) -> Any:
+def prune_schema(schema: object, excluded: frozenset[Path], path: Path) -> Any:
     """Returns a copy without what stands at the excluded paths, so that the rest can be judged on its own."""
     if isinstance(schema, dict):
         return {

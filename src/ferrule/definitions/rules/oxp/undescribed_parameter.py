@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.oxp.schemas import find_parameters, walk_schema
@@ -39,7 +38,7 @@ class UndescribedParameter(Rule):
                 if not _is_described(member) and (is_root or _needs_description(position, name, member)):
                     yield self._report((*position.path, "properties", name), name, member, is_root)
 
-    def _report(self, path: Path, name: str, member: Any, is_root: bool) -> Finding:
+    def _report(self, path: Path, name: str, member: object, is_root: bool) -> Finding:
         severity = Severity.ERROR if is_root else Severity.WARNING
         what = "parameter" if is_root else "member"
         if isinstance(member, dict) and "description" in member:
@@ -48,7 +47,7 @@ class UndescribedParameter(Rule):
         return Finding(self.code, path, f"{what} {name!r} has no description", severity, _HINT)
 
 
-def _is_described(member: Any) -> bool:
+def _is_described(member: object) -> bool:
     """Returns True also for what is no schema at all, or has a description that is no string: another rule tells."""
     if isinstance(member, dict):
         text = member.get("description", "")
@@ -56,7 +55,7 @@ def _is_described(member: Any) -> bool:
     return not isinstance(member, bool)
 
 
-def _needs_description(position: SchemaPosition, name: str, member: Any) -> bool:
+def _needs_description(position: SchemaPosition, name: str, member: object) -> bool:
     """Returns True unless a nested member only forbids something, or restates one described around it."""
     if member is False:
         return False
