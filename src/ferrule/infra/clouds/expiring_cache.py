@@ -64,6 +64,7 @@ class ExpiringCache(Generic[T]):
     async def _wait(self, key: Hashable, flight: _Flight[T]) -> Fresh[T]:
         flight.waiters += 1
         try:
+            # Shielded: a caller that is cancelled must not cancel the fetch of the others.
             return await asyncio.shield(flight.task)
         finally:
             flight.waiters -= 1
@@ -74,7 +75,9 @@ class ExpiringCache(Generic[T]):
 
     def _store_result(self, key: Hashable, task: asyncio.Task[Fresh[T]]) -> None:
         flight = self._flights.get(key)
+        # Reading the exception also keeps asyncio from reporting it as never retrieved.
         failed = task.cancelled() or task.exception() is not None
+        # Dropped by `forget` meanwhile: its callers still get the value, and it is not kept.
         if flight is None or flight.task is not task:
             return
         del self._flights[key]

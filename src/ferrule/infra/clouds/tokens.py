@@ -83,6 +83,7 @@ class TokenCloud:
 
     def _fresh(self, token: str, seconds: float) -> Fresh[str]:
         self._learn(f"{self.name} token", token)
+        # The margin covers the way of a request that starts with a nearly expired token.
         return Fresh(token, seconds - _MARGIN_SECONDS)
 
     def _reference(self, said: Mapping[str, object]) -> str:

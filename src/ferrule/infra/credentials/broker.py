@@ -188,6 +188,7 @@ class TokenBroker:
             raise ExecutionFailed(
                 "setup_required", f"the address of the token broker cannot be used: {error}"
             ) from None
+        # The request carries our identity, so plain http needs the operator's word.
         if not target.is_secure and not self._clouds.client.guard.lists(target):
             raise ExecutionFailed(
                 "policy_blocked",

@@ -137,6 +137,7 @@ class Authorizations:
             if redirect_uri is not None and redirect_uri != pending.redirect_uri:
                 raise _authorization_failure("the browser came back to another address than was asked for; begin again")
             await self._finish(pending, code, iss, error)
+        # Also when cancelled: a used state must not look pending.
         except BaseException as error:
             told = error.message if isinstance(error, ExecutionFailed) else "it was not finished"
             self._states.close(state, pending, "failed", told)
@@ -224,6 +225,7 @@ class Authorizations:
             raise _authorization_failure(
                 f"the answer does not say that it comes from {name!r}, which always says so; begin again"
             )
+        # A mix-up attack has a client send one provider's code to another (RFC 9207).
         if iss is not None and endpoints.issuer and iss != endpoints.issuer:
             raise _authorization_failure(f"the answer comes from somebody else than {name!r}; begin again")
         if error:

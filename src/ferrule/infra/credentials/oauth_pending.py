@@ -76,6 +76,7 @@ class PendingStates:
             pending = self._read(state)
             if pending is None or pending.is_taken or self._now() >= pending.expires_at:
                 raise UnknownState
+            # Without its verifier a code cannot be exchanged a second time.
             self._write(state, replace(pending, is_taken=True, verifier=""))
         return pending
 

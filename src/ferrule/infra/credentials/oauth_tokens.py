@@ -98,6 +98,7 @@ class OAuthUserTokens:
         try:
             async with self._store.lock(owner):
                 grant = self._store.read(owner)
+                # Another call may have renewed it already.
                 if grant is not None and grant.access_token == token:
                     self._store.write(owner, msgspec.structs.replace(grant, refresh_at=0.0, expires_at=0.0))
         except (DamagedRecord, RecordBusy, AccessError) as problem:
@@ -152,6 +153,7 @@ class OAuthUserTokens:
                 self._renew(owner), name=f"ferrule renews {owner.provider}"
             )
             task.add_done_callback(lambda done: self._end_renewal(owner, done))
+        # Shielded: the old refresh token may be used up, so a cancelled call must not lose the new one.
         return await asyncio.shield(task)
 
     def _end_renewal(self, owner: TokenOwner, task: asyncio.Task[Grant | None]) -> None:

@@ -106,6 +106,7 @@ class SealedFolder:
             await _wait_for_lock(descriptor, seconds)
             yield
         finally:
+            # Closing releases the lock. The file stays: another process may be waiting for it.
             os.close(descriptor)
 
     def _lock_file(self, name: str) -> int:

@@ -101,6 +101,7 @@ class TokenStore:
             except DamagedRecord as damaged:
                 _log.warning("the tokens in %s cannot be used: %s", name[:12], damaged)
                 continue
+            # A copy under another name counts for nobody.
             if stored is None or stored.owner.file_name != name:
                 continue
             owner = stored.owner

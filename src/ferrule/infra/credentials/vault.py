@@ -198,6 +198,7 @@ class CachedVault:
                 "setup_required", f"a secret of source {ref.source!r} needs {said}; add what is missing"
             )
         place = _drop_key(ref)
+        # Per run: one run uses one version of a secret, also while it is rotated.
         key: Hashable = (context.run_id, place)
         try:
             return await self._kept.get(key, lambda: self._fetch(place))

@@ -104,6 +104,7 @@ class Client:
         try:
             return await self._exchange(request, host)
         except BaseException:
+            # After an answer the response gives the place back; without one this has to.
             host.release()
             raise
 

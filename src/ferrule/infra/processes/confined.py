@@ -194,6 +194,7 @@ def _plan_confined(
 
 
 def _plan_unconfined(words: tuple[str, ...], folder: Folder, confinement: Confinement) -> ProgramStart:
+    # Random, so that the processes of two runs are never confused.
     mark = secrets.token_hex(16)
     env = {**confinement.environment, "PWD": folder.path, _MARK: mark}
     return ProgramStart(

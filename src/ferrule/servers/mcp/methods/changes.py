@@ -176,6 +176,7 @@ class ChangeHub:
         handle = exchange.surface
         if handle.session.generation != self._server.app.generation():
             await handle.refresh()
+        # The lists follow from the surface, so an unchanged surface needs no comparison.
         if handle.session is listener.session:
             return
         writing = write_tools(exchange)

@@ -158,6 +158,7 @@ async def ask_client(
 ) -> Result | Pending | JsonObject:
     """Asks the client what its call's tool wants to know: by an answer without sessions; in a session again and again,
     until the call has ended or waits for something else. Raises RpcError."""
+    # Bounded: a tool that asks again and again must not hold its request for ever.
     for _ in range(_MOST_ROUNDS):
         if not isinstance(outcome, Pending) or not outcome.client_requests:
             return outcome

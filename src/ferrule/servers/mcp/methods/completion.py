@@ -58,7 +58,7 @@ class CompleteParams(msgspec.Struct, gc=False):
 async def complete(exchange: Exchange, params: bytes) -> JsonObject:
     """Returns the values that fit, best first (MCP-189 to MCP-192)."""
     asked: CompleteParams = params_of(params, CompleteParams)
-    view, argument = views.get_view(exchange, exchange.server.settings), asked.argument
+    view, argument = views.get_view(exchange), asked.argument
     if asked.ref.type == "ref/resource" and asked.ref.uri == TEMPLATE:
         return _encode_completion(())
     if asked.ref.type == "ref/prompt" and asked.ref.name in get_agent_prompts(exchange.server, view):

@@ -78,7 +78,7 @@ async def resolve_target(exchange: Exchange, name: str, arguments: bytes = b"{}"
     `schema_not_loaded`, which says what to do. Raises MisdirectedCall for a `call_tool` that names no tool.
     """
     handle = exchange.surface
-    view = get_view(exchange, exchange.server.settings)
+    view = get_view(exchange)
     is_wrapped = name == view.call_tool and bool(name)
     if is_wrapped:
         name, arguments = _unwrap(arguments)
@@ -109,7 +109,7 @@ def _unwrap(arguments: bytes) -> tuple[str, bytes]:
 async def _load(exchange: Exchange, handle: SurfaceHandle, entry: SurfaceEntry) -> None:
     """Loads a tool whose schema this caller has seen: in its list, or by a search that another process answered."""
     tool_id = entry.tool.tool_id
-    if lists_all(exchange, exchange.server.settings):
+    if lists_all(exchange):
         handle.select([tool_id])
         return
     search_id = await _find_other_search(exchange.server, handle, tool_id)
@@ -140,6 +140,7 @@ async def _read_loads(server: McpService) -> list[JsonObject]:
         try:
             rows = await server.app.store.rows_before(None, _ROWS_LOOKED_AT, kinds=("surface",), outcome="loaded")
         except FerruleError:
+            # An unreadable ledger loads nothing: the model is told to search again.
             return []
         known = [row.facts() for row in rows]
         server.kept["loads"] = (now, known)

@@ -51,19 +51,19 @@ def list_capabilities(exchange: Exchange) -> JsonObject:
 
 def has_resources(exchange: Exchange) -> bool:
     """True when there is something to read: results are kept, or the caller's surface has resources."""
-    view = views.get_view(exchange, exchange.server.settings)
+    view = views.get_view(exchange)
     return exchange.server.app.services.payloads is not None or bool(view.resources or view.templates)
 
 
 def has_prompts(exchange: Exchange) -> bool:
     """True when the caller's surface has prompts, or an agent's file has one."""
-    view = views.get_view(exchange, exchange.server.settings)
+    view = views.get_view(exchange)
     return bool(view.prompts or get_agent_prompts(exchange.server, view))
 
 
 def has_completions(exchange: Exchange) -> bool:
     """True when there are prompts or templates, whose arguments can be completed."""
-    return has_prompts(exchange) or bool(views.get_view(exchange, exchange.server.settings).templates)
+    return has_prompts(exchange) or bool(views.get_view(exchange).templates)
 
 
 def get_agent_prompts(server: McpService, view: McpView) -> dict[str, AgentPrompt]:
@@ -85,7 +85,7 @@ def tells_resource_changes(exchange: Exchange) -> bool:
 
 def get_instructions(exchange: Exchange) -> str:
     """Returns the instructions for models about this server; empty when there are none."""
-    view = views.get_view(exchange, exchange.server.settings)
+    view = views.get_view(exchange)
     if view.instructions is None:
         opening = []
         if view.deferred:

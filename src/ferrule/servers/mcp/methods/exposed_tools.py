@@ -57,6 +57,7 @@ async def call_exposed_tool(
     InputRequired, and RpcError."""
     written = encode(arguments)
     digest = digest_request(name, written)
+    # Reads of resources and prompts count against the caller's limits, as calls do.
     leave = await resolve(exchange.server.edge.turnstile.enter(exchange.caller))
     try:
         outcome: Any

@@ -103,6 +103,7 @@ class Lists:
         size = self._server.settings.page_size
         if at.view == listing.fingerprint[:8] and at.start % size == 0 and at.start // size < len(listing.pages):
             return listing.pages[at.start // size]
+        # The list has changed since the cursor was made: go on after the item it names (MCP-168).
         every = items()
         return self._encode_page(exchange, kind, every, listing.starts.get(at.after, at.start), listing.fingerprint)
 
@@ -134,7 +135,7 @@ class Lists:
         return Listing(pages, starts, fingerprint, sum(map(len, pages)))
 
     def _scope(self, exchange: Exchange) -> bytes:
-        return views.get_view(exchange, self._server.settings).scope
+        return views.get_view(exchange).scope
 
     def _encode_page(
         self, exchange: Exchange, kind: ListKind, items: Sequence[Item], start: int, fingerprint: bytes
@@ -154,6 +155,7 @@ class Lists:
                 "cacheScope": "private",
             }
         rest = self._server.completed(exchange, rest)
+        # Items are joined as bytes, so that they are not encoded again for each page.
         members = b",".join(text for _, text in items[start:end])
         tail = encode(rest)[1:] if rest else b"}"
         return encode({kind.member: []})[:-2] + members + b"]" + (b"," if rest else b"") + tail
@@ -186,8 +188,8 @@ async def _list_after(writing: Awaitable[None], server: McpService, exchange: Ex
 
 def write_tools(exchange: Exchange) -> Awaitable[None] | None:
     """Returns an awaitable that encodes the caller's list first; None unless it is long and not encoded yet."""
-    view = views.get_view(exchange, exchange.server.settings)
-    which = (exchange.revision, lists_all(exchange, exchange.server.settings))
+    view = views.get_view(exchange)
+    which = (exchange.revision, lists_all(exchange))
     if which in view.written_lists:
         return None
     shown = _select_tools(exchange, view)
@@ -204,15 +206,15 @@ async def _write_in_parts(exchange: Exchange, view: McpView, shown: list[tuple[S
         for entry, hints in shown[start : start + _AT_ONCE]:
             lists.encode_tool(entry, view.names.name_of(entry), revision, hints)
         await asyncio.sleep(0)
-    view.written_lists.add((revision, lists_all(exchange, exchange.server.settings)))
+    view.written_lists.add((revision, lists_all(exchange)))
 
 
 def collect_tools(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
     """Returns the key of the caller's list of tools, and a function that encodes them."""
-    view = views.get_view(exchange, exchange.server.settings)
+    view = views.get_view(exchange)
     # The search tool's description names what is deferred, so a list with it depends on that.
     key = view.list_key("all") if view.deferred else view.list_key("loaded")
-    if view.deferred and lists_all(exchange, exchange.server.settings):
+    if view.deferred and lists_all(exchange):
         key = b"whole" + key
     return key, lambda: _encode_tools(exchange, view)
 
@@ -222,7 +224,7 @@ def _select_tools(exchange: Exchange, view: McpView) -> list[tuple[SurfaceEntry,
     needs neither our search nor our calls."""
     if not view.deferred:
         return [(entry, ()) for entry in view.listed]
-    if not lists_all(exchange, exchange.server.settings):
+    if not lists_all(exchange):
         return [(entry, _ALWAYS) for entry in view.listed]
     return [
         (entry, _ALWAYS if entry.standing == "loaded" else _DEFER)
@@ -243,7 +245,7 @@ def _encode_tools(exchange: Exchange, view: McpView) -> list[Item]:
             found.append((name, encode(said)))
         else:
             found.append((name, lists.encode_tool(entry, name, revision, hints)))
-    if view.call_tool and not lists_all(exchange, exchange.server.settings):
+    if view.call_tool and not lists_all(exchange):
         found.append((view.call_tool, encode(describe_call_tool(view.call_tool, revision))))
     if view.needs_lookup:
         found.append((LOOKUP, encode(describe_lookup(revision))))

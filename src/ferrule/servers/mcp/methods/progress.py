@@ -123,6 +123,7 @@ class ProgressSender:
         number = LEVELS.index(level) if level in LEVELS else LEVELS.index("info")
         if number < self._least:
             return
+        # Counted, so that the client learns how many it missed.
         if not (self._has_room() and self._logs.take(self._loop.time())):
             self._dropped += 1
             return

@@ -40,7 +40,7 @@ async def list_prompts(exchange: Exchange, params: bytes) -> bytes:
 
 def collect_prompts(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
     """Returns the key of the caller's list of prompts, and a function that encodes them."""
-    view, revision = views.get_view(exchange, exchange.server.settings), exchange.revision
+    view, revision = views.get_view(exchange), exchange.revision
     agents = [prompt for name, prompt in get_agent_prompts(exchange.server, view).items() if name not in view.prompts]
     said = [f"{entry.digest} {name}" for name, entry in view.prompts.items()]
     key = sha256("\n".join((*said, *map(str, agents))).encode(errors="backslashreplace")).digest()
@@ -93,7 +93,7 @@ def list_arguments(entry: SurfaceEntry, revision: str) -> list[JsonObject]:
 async def get_prompt(exchange: Exchange, params: bytes) -> JsonObject:
     """Answers `prompts/get`: a governed call, whose value is the messages (MCP-204, MCP-205)."""
     given: GetParams = params_of(params, GetParams)
-    view = views.get_view(exchange, exchange.server.settings)
+    view = views.get_view(exchange)
     entry = view.prompts.get(given.name)
     written = get_agent_prompts(exchange.server, view).get(given.name)
     if entry is None and written is not None:

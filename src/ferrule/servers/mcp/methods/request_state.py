@@ -66,6 +66,7 @@ class StateSeal:
             return None
         try:
             whole = urlsafe_b64decode(text.encode("ascii"))
+            # Base64 decoders accept several spellings of the same bytes; one state has one text.
             if urlsafe_b64encode(whole).decode() != text or whole[:_ID_BYTES] != self._id:
                 return None
             nonce, sealed = whole[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], whole[_ID_BYTES + _NONCE_BYTES :]

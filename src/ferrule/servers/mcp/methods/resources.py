@@ -110,6 +110,7 @@ def _decode_text(data: bytes, offset: int, kept: StoredPayload) -> str | None:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
+        # A character of UTF-8 has at most four bytes, so a cut one misses at most the last three.
         is_cut = offset + len(data) < kept.size and error.start > 0 and error.start >= len(data) - 3
         return data[: error.start].decode() if is_cut else None
 
@@ -190,7 +191,7 @@ class ReadParams(Retry, gc=False):
 async def list_resources(exchange: Exchange, params: bytes) -> bytes:
     """Lists the workspace's resources, then the caller's newest results (MCP-193)."""
     key, items = collect_resources(exchange)
-    view = views.get_view(exchange, exchange.server.settings)
+    view = views.get_view(exchange)
     own = [entry.tool.tool_id for entry in (*view.resources.values(), *view.templates.values(), *view.prompts.values())]
     recent = await list_recent(exchange, frozenset(own))
     results: list[Item] = [(one["uri"], encode(_fit_revision(one, exchange.revision))) for one in recent]
@@ -207,13 +208,13 @@ async def list_templates(exchange: Exchange, params: bytes) -> bytes:
 
 def collect_resources(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
     """Returns the key of the caller's list of declared resources, and a function that encodes them."""
-    view = views.get_view(exchange, exchange.server.settings)
+    view = views.get_view(exchange)
     return _digest_entries(view.resources), lambda: _encode_entries(view.resources, "uri", exchange.revision)
 
 
 def collect_templates(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
     """Returns the same for templates."""
-    view = views.get_view(exchange, exchange.server.settings)
+    view = views.get_view(exchange)
     is_kept = exchange.server.app.services.payloads is not None
     own: list[Item] = [(TEMPLATE, encode(_STORED))] if is_kept else []
     return _digest_entries(view.templates) + bytes(is_kept), lambda: [
@@ -270,7 +271,7 @@ async def read_resource(exchange: Exchange, params: bytes) -> JsonObject:
         except (PayloadGone, ValueError):
             raise not_found_error(exchange, uri) from None
         return _encode_contents(exchange, contents, exchange.server.settings.ttl_ms)
-    found = views.get_view(exchange, exchange.server.settings).find_resource(uri)
+    found = views.get_view(exchange).find_resource(uri)
     if found is None:
         raise not_found_error(exchange, uri)
     entry, variables = found
@@ -329,7 +330,7 @@ async def is_readable(exchange: Exchange, uri: str) -> bool:
         except (PayloadGone, RpcError):
             return False
         return True
-    return views.get_view(exchange, exchange.server.settings).find_resource(uri) is not None
+    return views.get_view(exchange).find_resource(uri) is not None
 
 
 def not_found_error(exchange: Exchange, uri: str) -> RpcError:

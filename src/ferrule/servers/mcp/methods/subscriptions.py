@@ -75,6 +75,7 @@ class Mailbox:
 
     def put(self, change: ChangeNotice) -> None:
         """Adds a change."""
+        # A newer change of the same thing replaces the one that waits.
         self._waiting[change.kind, change.name] = change
         self._news.set()
 

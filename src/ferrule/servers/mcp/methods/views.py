@@ -16,12 +16,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.surface import CatalogView
 from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.model.serving import McpSettings
 from ferrule.model.surface import Surface, SurfaceEntry
-from ferrule.model.tool import CompletionExposure, PromptExposure, Record, ResourceExposure
+from ferrule.model.tool import CompletionExposure, PromptExposure, ResourceExposure
 from ferrule.model.value import JsonObject, dig
 from ferrule.runtime.functions.uri_template import parse_uri_template
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, is_needed
@@ -48,12 +47,8 @@ def find_agent_prompts(catalog: CatalogView, agent: str | None) -> dict[str, Age
         records = [record for record in found if record is not None]
     else:
         records = [record for kind in ("agent", "manifest") for record in catalog.records(kind)]
-    prompts = [prompt for record in records if (prompt := _prompt(record)) is not None]
-    return {prompt.name: prompt for prompt in prompts}
-
-
-def _prompt(record: Record) -> AgentPrompt | None:
-    return _read_prompt(record.kind, record.record_id, bytes(record.payload))
+    prompts = [_read_prompt(record.kind, record.record_id, bytes(record.payload)) for record in records]
+    return {prompt.name: prompt for prompt in prompts if prompt is not None}
 
 
 @lru_cache(maxsize=512)
@@ -103,6 +98,7 @@ class WireNames:
         self._meant: dict[str, str] = {}
         rule = _SAFE if is_safe else _LEGAL
         for entry in surface.entries.values():
+            # Only renamed tools are kept here: most surfaces have none.
             if is_tool(entry) and not rule.is_legal(shown := surface.shown_name(entry)):
                 tool_id = entry.tool.tool_id
                 name = self._choose_name(shown, tool_id, rule, frozenset(reserved))
@@ -219,30 +215,26 @@ class McpView:
         return key
 
 
-def make_view(handle: SurfaceHandle, settings: McpSettings, *, is_modern: bool) -> McpView:
-    """Returns the view of a caller's current surface, made once per surface."""
-    session = handle.session
+def get_view(exchange: Exchange) -> McpView:
+    """Returns the view of the caller's current surface, made once per surface. A client that lists everything with hints gets
+    the one that ignores searches."""
+    session = exchange.surface.session
     views = session.views
-    name = "mcp" if is_modern else "mcp in a session"
+    ignores_searches = exchange.is_modern or lists_all(exchange)
+    name = "mcp" if ignores_searches else "mcp in a session"
     view: McpView | None = views.get(name)
     if view is None:
         surface = session.surface
-        plain = drop_selection(surface) if is_modern else surface
-        made = McpView(plain, settings, may_wait=is_needed(session))
-        view = views[name] = made
-        if plain is surface and not surface.request.selected:
-            views["mcp"] = views["mcp in a session"] = made
+        shown = drop_selection(surface) if ignores_searches else surface
+        view = views[name] = McpView(shown, exchange.server.settings, may_wait=is_needed(session))
+        if shown is surface and not surface.request.selected:  # nothing was loaded, so both kinds of view are the same
+            views["mcp"] = views["mcp in a session"] = view
     return view
 
 
-def get_view(exchange: Exchange, settings: McpSettings) -> McpView:
-    """Returns the caller's view. A client that lists everything with hints gets the one that ignores searches."""
-    return make_view(exchange.surface, settings, is_modern=exchange.is_modern or lists_all(exchange, settings))
-
-
-def lists_all(exchange: Exchange, settings: McpSettings) -> bool:
+def lists_all(exchange: Exchange) -> bool:
     """True when deferred tools are listed with hints, for a client that defers them itself."""
-    return settings.deferred == "list" or DEFER_EXTENSION in exchange.client
+    return exchange.server.settings.deferred == "list" or DEFER_EXTENSION in exchange.client
 
 
 def drop_selection(surface: Surface) -> Surface:

@@ -69,6 +69,7 @@ async def store_answers(
     body = NewsBody(happened, audit_level=header_of(first.segment()).audit_level)
     payload = Payload(text=services.sealing.seal(call, msgspec.json.encode(given)))
     entry = Entry("news", call, now, first.tool, _GIVEN, body, payload)
+    # Written only in this very round: late answers must not count for the next question.
     condition = CommitCondition(states=frozenset({"needs_input"}), seq=asked.round)
     return (await services.store.commit(entry, condition)).outcome == "written"
 

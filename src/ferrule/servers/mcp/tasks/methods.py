@@ -16,7 +16,7 @@ from ferrule.servers.mcp.tasks.inputs import (
     why_unusable,
 )
 from ferrule.servers.mcp.tasks.state import describe_task
-from ferrule.servers.mcp.tasks.tasks import NEEDED, TaskRef, knows_tasks, open_task_ref, secret_of
+from ferrule.servers.mcp.tasks.tasks import NEEDED, TaskRef, find_task, knows_tasks
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, MISSING_CAPABILITY, RpcError
 from ferrule.servers.mcp.wire.params import params_of
 
@@ -83,8 +83,7 @@ def _read_ref(exchange: Exchange, params: bytes) -> TaskRef:
     MCP-253)."""
     if not knows_tasks(exchange):
         raise RpcError(MISSING_CAPABILITY, "tasks are for clients that declare the extension", NEEDED)
-    text = params_of(params, TaskParams).task_id
-    ref = open_task_ref(secret_of(exchange.server), exchange.caller, text, exchange.server.app.services.wall())
+    ref = find_task(exchange, params_of(params, TaskParams).task_id)
     if ref is None:
         raise RpcError(INVALID_PARAMS, _UNKNOWN)
     return ref

@@ -15,7 +15,7 @@ from ferrule.model.timestamps import iso
 from ferrule.model.value import JsonObject
 from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.tasks.inputs import ClientQuestions, find_questions, read_answers, resume_with_answers
-from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS, TaskRef, open_task_ref, secret_of
+from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS, TaskRef, find_task
 from ferrule.servers.mcp.wire.messages import RpcError
 from ferrule.servers.mcp.wire.results import told
 
@@ -80,7 +80,7 @@ async def filter_own_tasks(exchange: Exchange, task_ids: Iterable[str]) -> list[
     """Returns those tasks that are the caller's; others look like unknown ones (MCP-239)."""
     found = []
     for task_id in dict.fromkeys(task_ids):
-        ref = _find_task(exchange, task_id)
+        ref = find_task(exchange, task_id)
         if ref is not None and await exchange.surface.result(ref.invocation_id) is not None:
             found.append(task_id)
     return found
@@ -89,7 +89,7 @@ async def filter_own_tasks(exchange: Exchange, task_ids: Iterable[str]) -> list[
 async def follow_tasks(exchange: Exchange, task_ids: Iterable[str], heard: TaskListener) -> None:
     """Reports the state of each task now and after every change, until all of them have ended."""
     store = exchange.server.app.store
-    following = {ref.invocation_id: ref for name in task_ids if (ref := _find_task(exchange, name)) is not None}
+    following = {ref.invocation_id: ref for name in task_ids if (ref := find_task(exchange, name)) is not None}
     told: dict[str, JsonObject] = {}
     newest = await store.rows_before(None, 1)
     seen = newest[0].seq if newest else 0
@@ -104,6 +104,7 @@ async def follow_tasks(exchange: Exchange, task_ids: Iterable[str], heard: TaskL
                 del following[call]
         concerned = []
         while following and not concerned:
+            # Bounds how often a busy ledger wakes this; the rows meanwhile are read in one go.
             await asyncio.sleep(_AT_MOST_EVERY)
             if await store.wait_after(seen, _LOOK_SECONDS):
                 rows = await store.rows_after(seen, _ROWS)
@@ -111,7 +112,3 @@ async def follow_tasks(exchange: Exchange, task_ids: Iterable[str], heard: TaskL
                 concerned = list(dict.fromkeys(row.call for row in rows if row.call in following))
             else:
                 concerned = list(following)  # its process may have died without a word
-
-
-def _find_task(exchange: Exchange, task_id: str) -> TaskRef | None:
-    return open_task_ref(secret_of(exchange.server), exchange.caller, task_id, exchange.server.app.services.wall())

@@ -77,6 +77,7 @@ def open_task_ref(secret: bytes, caller: Caller, text: str, now: int) -> TaskRef
 def _seal(secret: bytes, caller: Caller, said: bytes) -> bytes:
     state = hmac.new(secret, _LABEL, hashlib.sha256)
     for part in (caller.tenant.encode(), caller.identity.principal.encode(), said):
+        # Lengths keep two different pairs of tenant and principal from sealing alike.
         state.update(len(part).to_bytes(8, "big"))
         state.update(part)
     return state.digest()[:_SEAL_BYTES]
@@ -88,6 +89,12 @@ NEEDED: JsonObject = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
 """The capability a client has to declare (MCP-243)."""
 
 Outcome = TypeVar("Outcome", bound=Result | Pending | None)
+
+
+def find_task(exchange: Exchange, task_id: str) -> TaskRef | None:
+    """Returns the task of an id; None for one that `open_task_ref` refuses."""
+    services = exchange.server.app.services
+    return open_task_ref(services.sealing.secret, exchange.caller, task_id, services.wall())
 
 
 def knows_tasks(exchange: Exchange) -> bool:
@@ -117,6 +124,7 @@ async def wait_or_make_task(
     its tool requires one (MCP-230). Its notifications are sent with its outcome, and dropped for a task (MCP-258).
     """
     back, exchange.back = exchange.back, (held := BufferedBack())
+    # A task of the app, not of this request: it goes on when its client gets a handle.
     going = exchange.server.app.services.live.spawn(work)
     try:
         if use != "required":
@@ -138,6 +146,7 @@ async def wait_or_make_task(
             return outcome
         if outcome is not None:
             call = outcome.invocation_id  # another one, for a call that was made before under the same key
+        # The client may ask any process about its task, so the outcome is durable before the handle leaves.
         await exchange.server.app.store.flush()
     held.is_deaf = True
     return make_task_handle(exchange, call)
@@ -202,12 +211,8 @@ def _has_room(server: McpService, caller: Caller, going: asyncio.Task[Any]) -> b
 def make_task_handle(exchange: Exchange, call: str) -> JsonObject:
     """Returns the handle that a client gets instead of a result (MCP-244). It says `working` even when the call has
     ended since: the client polls."""
-    ref = make_task_ref(secret_of(exchange.server), exchange.caller, call, exchange.server.settings.task_ttl_ms)
+    secret = exchange.server.app.services.sealing.secret
+    ref = make_task_ref(secret, exchange.caller, call, exchange.server.settings.task_ttl_ms)
     made = iso(ref.created_at)
     return {"resultType": "task", "taskId": ref.task_id, "status": "working", "createdAt": made, "lastUpdatedAt": made,
             "ttlMs": ref.ttl_ms, "pollIntervalMs": POLL_RUNNING_MS}  # fmt: skip
-
-
-def secret_of(server: McpService) -> bytes:
-    """The key that ids of tasks are sealed with."""
-    return server.app.services.sealing.secret

@@ -60,6 +60,7 @@ class HttpBack(msgspec.Struct, eq=False):
             return
         if self.lock is None:
             self.lock = asyncio.Lock()
+        # Notifications and signs of life come from different tasks, and the first one begins the answer.
         async with self.lock:
             if not self.is_begun:
                 self.is_begun = True
@@ -134,6 +135,7 @@ class WaitingRequests:
             back.stop()
 
     def _tick(self) -> None:
+        # A request is young for the rest of one tick and old for one more; after that it is watched.
         late, self._old, self._young = self._old, self._young, set()
         for back in late:
             back.watch()

@@ -41,6 +41,7 @@ class Pipe:
         self._ready: list[bytes] = []
         self._unsent = bytearray()
         self._waiters: list[asyncio.Future[None]] = []
+        # The selector cannot watch plain files; they are read a piece per turn of the loop.
         self.is_plain_file = stat.S_ISREG(os.fstat(read_from).st_mode) or not _can_be_watched(read_from)
         self.ended = asyncio.Event()
         """Set when the other end is closed for reading or writing."""

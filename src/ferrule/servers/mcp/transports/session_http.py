@@ -106,6 +106,7 @@ class SessionEndpoint:
         """Answers requests, by JSON or by a stream. Raises Refused."""
         opened = [session.open_exchange(self.server, caller, message, read_params(message)) for message in messages]
         exchanges = [one for one in opened if isinstance(one, Exchange)]
+        # Usually every surface is current, and the requests are answered without a task.
         if len(exchanges) == len(opened):
             return self._run(request, session, messages, exchanges, accepted, is_batch=is_batch)
         return self._open_and_run(request, session, messages, opened, accepted, is_batch=is_batch)

@@ -83,6 +83,7 @@ class SessionIds:
             return None
         try:
             whole = urlsafe_b64decode(session_id.encode("ascii") + b"=" * (-len(session_id) % 4))
+            # Base64 decoders accept several spellings of the same bytes; one session has one id.
             if urlsafe_b64encode(whole).decode().rstrip("=") != session_id:
                 return None
             facts = _decode(self._cipher.decrypt(whole[:_NONCE_BYTES], whole[_NONCE_BYTES:], _encode_caller(caller)))
@@ -102,6 +103,7 @@ class SessionIds:
         written."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            # The mark comes before the stamp: a process that sees the new stamp must find the mark.
             self._mark_path(session_id).touch()
             self._stamp.write_bytes(os.urandom(8))
         except OSError:

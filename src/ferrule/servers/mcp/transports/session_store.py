@@ -106,6 +106,7 @@ class SessionStore:
 
     def _adopt(self, session_id: str, caller: Caller) -> HttpSession | None:
         """Returns a session that another process began, or this server before its restart."""
+        # Read before the id is checked: an end in between then changes it again.
         stamp = self._ids.stamp()
         facts = self._ids.open(session_id, caller)
         if facts is None:
@@ -138,6 +139,7 @@ class SessionStore:
             self.end(session)
             return self._adopt(session_id, caller)
         self._use(session, now)
+        # Moves it to the end: the least recently used comes first.
         del self._sessions[session_id]
         self._sessions[session_id] = session
         return session
@@ -223,6 +225,7 @@ class SessionStore:
         theirs = [session for session in self._sessions.values() if session.caller.key[:2] == principal]
         if len(theirs) < self._most:
             return
+        # The first one was idle for longest: the least recently used comes first.
         idle = next((session for session in theirs if not session.is_busy), None)
         if idle is None:
             raise Refused(429, f"there are {len(theirs)} sessions of yours, all in use; end one of them", retry_after=5)

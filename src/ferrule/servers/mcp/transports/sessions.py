@@ -93,6 +93,7 @@ class OpenRequests:
             async with asyncio.timeout(within):
                 return await answer
         except TimeoutError:
+            # The client may still show the question to a person: tell it to stop.
             put(_encode_cancellation(number, "it was not answered in time"))
             raise RpcError(INTERNAL_ERROR, f"the client did not answer {method} in time") from None
         except asyncio.CancelledError:

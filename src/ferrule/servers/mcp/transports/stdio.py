@@ -80,6 +80,7 @@ class StdioConversation:
                 self._take_batch(line)
                 return
             message = read_message(line, self._depth)
+            # One table for the ids of both eras: they share the pipe.
             if message.kind == "request":
                 if self.underway:
                     self._refuse_in_use(message.id)

@@ -60,6 +60,7 @@ def claim_streams() -> ClientStreams:
         sys.stdout.flush()
     read_from, write_to = os.dup(0), _open_stdout()
     nothing = os.open(os.devnull, os.O_RDWR)
+    # Child processes inherit 0 to 2; the client's ends are under other descriptors, which they do not.
     os.dup2(nothing, 0)
     try:
         os.dup2(2, 1)
@@ -73,6 +74,7 @@ def claim_streams() -> ClientStreams:
 def _open_stdout() -> int:
     """Returns standard output in a mode where writing never blocks."""
     try:
+        # O_NONBLOCK belongs to the open file, which standard error may share; opening it anew gives one of our own.
         return os.open("/proc/self/fd/1", os.O_WRONLY | os.O_NONBLOCK | os.O_APPEND)
     except OSError:
         write_to = os.dup(1)

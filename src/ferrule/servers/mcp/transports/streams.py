@@ -92,6 +92,7 @@ class EventStream:
         going = max(1, spare // 2)
         kept: deque[StreamEvent] = deque()
         for each in self.events:
+            # The newest stays: a client may name it to come back.
             if going and not each.is_needed and each.number != self.last:
                 going -= 1
             else:

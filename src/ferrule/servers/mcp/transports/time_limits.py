@@ -56,6 +56,7 @@ class RequestTimeLimits:
 
 
 def _stop_waiting(live: LiveCall) -> None:
+    # Its tool runs in the call's own task, so nothing is left to go on alone.
     if live.stage == "running" and live.runner is None:
         live.ask_to_stop(Cancel("timeout", _TOO_LONG))
     else:

@@ -130,6 +130,7 @@ def check_parameter_headers(
 
 
 def _is_same(said: str, value: object, kind: str) -> bool:
+    # Before numbers: a bool is an int in Python.
     if type(value) is bool:
         return said == ("true" if value else "false")
     if type(value) is str:

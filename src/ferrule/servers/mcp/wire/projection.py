@@ -174,6 +174,7 @@ def _collect_meta(tool: Tool, said: _PayloadExtras, native: JsonObject | None, h
     if native is not None:
         written = native.get("_meta")
         meta = dict(written) if isinstance(written, dict) else {}
+        # Set after the copy, so that an upstream cannot vouch for itself.
         meta[META_UPSTREAM] = {"server": said.server_id, "tool": native.get("name"), "annotations": "untrusted"}
     if tool.search_hint:
         meta.setdefault(SEARCH_HINT, tool.search_hint)
