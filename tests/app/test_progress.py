@@ -142,7 +142,7 @@ class _Busy(MemoryStore):
 
     async def news_of(self, call: str, after: int = 0, limit: int | None = None) -> Any:
         found = await super().news_of(call, after, limit)
-        if self.live is not None and not self.live.is_hushed:
+        if self.live is not None and not self.live.is_silenced:
             self.live.flush()
             self.live.progress({"message": "meanwhile"})
         return found

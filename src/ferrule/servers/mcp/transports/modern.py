@@ -89,12 +89,13 @@ class ModernRequest(msgspec.Struct, gc=False):
 def read_request(message: Message, params: RequestParams | RoutedParams | None) -> ModernRequest:
     """Reads what a request says about itself and its client in `_meta` (MCP-99, MCP-101). Raises RpcError."""
     meta = None if params is None else params.meta
-    if isinstance(meta, RequestMeta) and type(meta.version) is str and bytes(meta.capabilities)[:1] == b"{":
-        assert params is not None
-        try:
-            return ModernRequest(message, params, meta, client_of(bytes(meta.capabilities)))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # numbers that nobody can hold
-            pass
+    if isinstance(meta, RequestMeta) and params is not None and type(meta.version) is str:
+        capabilities = bytes(meta.capabilities)
+        if capabilities[:1] == b"{":
+            try:
+                return ModernRequest(message, params, meta, client_of(capabilities))
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # numbers that nobody can hold
+                pass
     raise RpcError(INVALID_PARAMS, _WITHOUT_META, status=400)
 
 

@@ -90,13 +90,13 @@ class Message(msgspec.Struct, gc=False):
         """What it is. Raises RpcError for what is no JSON-RPC message, bad ids included (MCP-16, MCP-24)."""
         if self.jsonrpc != "2.0":
             raise RpcError(INVALID_REQUEST, 'a message says "jsonrpc": "2.0"')
-        id_kind = type(self.id)
+        id_kind, is_method = type(self.id), type(self.method) is str
         is_named = id_kind is int or id_kind is str
-        if is_named and type(self.method) is str:
+        if is_method and is_named:
             return "request"
         if not is_named and self.id is not msgspec.UNSET:
             raise RpcError(INVALID_REQUEST, "an id is a string or an integer")
-        if type(self.method) is str:
+        if is_method:
             return "notification"
         if is_named and (self.result is not msgspec.UNSET) != (self.error is not msgspec.UNSET):
             return "response"

@@ -142,7 +142,7 @@ def _holds_all_of(params: RequestParams, raw: msgspec.Raw | msgspec.UnsetType) -
         and type(meta.version) is str
         and (meta.log_level is None or type(meta.log_level) is str)
         and bytes(meta.capabilities) in CLEAN_CAPABILITIES
-        and len(encode(params)) == len(bytes(raw))
+        and len(encode(params)) == len(raw)  # last: what stands in other members may be no value that can be encoded
     )
 
 
