@@ -46,62 +46,46 @@ _log = logging.getLogger("ferrule.mcp")
 _WITHOUT_META = f"params._meta has to say {META_VERSION} and {META_CAPABILITIES}"
 
 
-class ModernRequest(msgspec.Struct, gc=False):
-    """A request with what it says about itself and its client."""
-
-    message: Message
-    params: RequestParams | RoutedParams
-    meta: RequestMeta
-    client: frozenset[str]
-
-    @property
-    def name(self) -> Any:
-        """What `Mcp-Name` has to repeat; None where there is nothing."""
-        match NAMED_BY.get(self.message.method):
-            case "name":
-                return self.params.name
-            case "uri":
-                return self.params.uri
-            case "taskId":
-                return self.params.task_id
-        return None
-
-    def make_exchange(
-        self, server: McpService, caller: Caller, surface: SurfaceHandle, headers: Mapping[bytes, bytes] | None = None
-    ) -> Exchange:
-        """Makes the exchange of it. Raises RpcError for a log level that is none (MCP-184)."""
-        meta, params = self.meta, self.params
-        return Exchange(
-            server,
-            caller,
-            surface,
-            MODERN,
-            self.message.id,
-            SILENT,
-            self.client,
-            meta,
-            params if isinstance(params, RequestParams) else None,
-            None if meta.log_level is None else read_level(meta.log_level),
-            headers,
-        )
+_UNKNOWN: Any = msgspec.UNSET
+"""Stands for the surface of a request that is still being checked: making a surface costs more than the checks."""
 
 
-def read_request(message: Message, params: RequestParams | RoutedParams | None) -> ModernRequest:
-    """Reads what a request says about itself and its client in `_meta` (MCP-99, MCP-101). Raises RpcError."""
-    meta = None if params is None else params.meta
-    if isinstance(meta, RequestMeta) and params is not None and type(meta.version) is str:
+def open_exchange(
+    server: McpService,
+    caller: Caller,
+    message: Message,
+    params: RequestParams | RoutedParams,
+    headers: Mapping[bytes, bytes] | None = None,
+) -> Exchange:
+    """Opens the exchange of a request by what it says about itself and its client in `_meta` (MCP-99, MCP-101). It gets its
+    surface after the checks (`set_surface`). Raises RpcError."""
+    meta = params.meta
+    if isinstance(meta, RequestMeta) and type(meta.version) is str:
         capabilities = bytes(meta.capabilities)
         if capabilities[:1] == b"{":
             try:
-                return ModernRequest(message, params, meta, client_of(capabilities))
+                client = client_of(capabilities)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # numbers that nobody can hold
                 pass
+            else:
+                whole = params if isinstance(params, RequestParams) else None
+                return Exchange(
+                    server, caller, _UNKNOWN, MODERN, message.id, SILENT, client, meta, whole, None, headers
+                )
     raise RpcError(INVALID_PARAMS, _WITHOUT_META, status=400)
 
 
-def names_version(params: RequestParams | RoutedParams | None) -> bool:
+def set_surface(exchange: Exchange, surface: SurfaceHandle) -> Exchange:
+    """Gives a checked request its surface. Raises RpcError for a log level that is none (MCP-184)."""
+    exchange.surface = surface
+    if exchange.meta.log_level is not None:
+        exchange.log_level = read_level(exchange.meta.log_level)
+    return exchange
+
+
+def names_version(params: RequestParams | RoutedParams) -> bool:
     """True for a request that names its revision itself, on a wire without headers (MCP-10)."""
-    meta = None if params is None else params.meta
+    meta = params.meta
     return isinstance(meta, RequestMeta) and meta.version is not msgspec.UNSET
 
 
@@ -112,29 +96,39 @@ def refuse_unserved(version: str) -> None:
         raise RpcError(UNSUPPORTED_VERSION, f"version {version[:200]!r} is not served here", data)
 
 
-def check_request(message: Message, params: RequestParams | RoutedParams | None) -> ModernRequest:
-    """Reads a request and checks what a wire without headers can check (MCP-35). Raises RpcError."""
-    asked = read_request(message, params)
-    refuse_unserved(asked.meta.version)
+def check_request(exchange: Exchange, message: Message, params: RequestParams | RoutedParams) -> None:
+    """Checks what a wire without headers can check (MCP-35). Raises RpcError."""
+    refuse_unserved(exchange.meta.version)
     refuse_doubles(message, params)
-    return asked
 
 
-def _check_headers(server: McpService, head: McpHead, asked: ModernRequest) -> None:
+def _check_headers(exchange: Exchange, head: McpHead, message: Message, params: RequestParams | RoutedParams) -> None:
     """Raises RpcError for a request that is not what its headers say, or cannot be served, in the order of MCP-55."""
-    message, params, version = asked.message, asked.params, asked.meta.version
-    said = (version, message.method, params.name, params.uri, params.task_id)
+    version, method = exchange.meta.version, message.method
+    said = (version, method, params.name, params.uri, params.task_id)
     if said != head.agreed:
-        name = asked.name
-        if name is params.task_id and NAME not in head.headers and not server.settings.task_names:
+        name = _find_repeated_name(method, params)
+        if name is params.task_id and NAME not in head.headers and not exchange.server.settings.task_names:
             name = None  # what is there still has to agree
-        check_headers(head.headers, version, message.method, name)
+        check_headers(head.headers, version, method, name)
         refuse_unserved(version)
         if params.uri is None and params.task_id is None and type(params.name) is str:  # nothing large is kept
             head.agreed = said
     refuse_doubles(message, params)
-    if not head.accepted.events and message.method == "subscriptions/listen":
+    if not head.accepted.events and method == "subscriptions/listen":
         raise RpcError(INVALID_REQUEST, "its answer is a stream of events, which Accept excludes", status=406)
+
+
+def _find_repeated_name(method: str, params: RequestParams | RoutedParams) -> object:
+    """Returns what `Mcp-Name` has to repeat; None where there is nothing."""
+    match NAMED_BY.get(method):
+        case "name":
+            return params.name
+        case "uri":
+            return params.uri
+        case "taskId":
+            return params.task_id
+    return None
 
 
 def answer_modern(
@@ -147,55 +141,54 @@ def answer_modern(
         kind = message.kind
         if kind != "request":
             return _unasked(head.headers, kind)
-        asked = read_request(message, read_params(message))
-        _check_headers(server, head, asked)
-        surface = server.edge.surface(caller, asked.meta.run, "mcp")
+        params = read_params(message)
+        exchange = open_exchange(server, caller, message, params, head.headers)
+        _check_headers(exchange, head, message, params)
+        surface = server.edge.surface(caller, exchange.meta.run, "mcp")
         if not isinstance(surface, SurfaceHandle):
-            return _answer_on(server, request, caller, head, asked, surface)
-        exchange = asked.make_exchange(server, caller, surface, head.headers)
+            return _answer_on(request, head.accepted, message, exchange, surface)
+        set_surface(exchange, surface)
     except RpcError as error:
         return refused(message, error)
     except FerruleError as error:
         return _nothing(message.id if message is not None else None, error)
-    return _answer(server, request, head.accepted, message, exchange)
+    return _answer(request, head.accepted, message, exchange)
 
 
 async def _answer_on(
-    server: McpService,
     request: HttpRequest,
-    caller: Caller,
-    head: McpHead,
-    asked: ModernRequest,
+    accepted: Accepted,
+    message: Message,
+    exchange: Exchange,
     surface: Awaitable[SurfaceHandle],
 ) -> HttpAnswer:
     """Answers a request whose surface has to be waited for."""
-    message = asked.message
     try:
-        exchange = asked.make_exchange(server, caller, await surface, head.headers)
+        set_surface(exchange, await surface)
     except RpcError as error:
         return refused(message, error)
     except FerruleError as error:
         return _nothing(message.id, error)
-    return await resolve(_answer(server, request, head.accepted, message, exchange))
+    return await resolve(_answer(request, accepted, message, exchange))
 
 
 def _answer(
-    server: McpService, request: HttpRequest, accepted: Accepted, message: Message, exchange: Exchange
+    request: HttpRequest, accepted: Accepted, message: Message, exchange: Exchange
 ) -> HttpAnswer | Awaitable[HttpAnswer]:
-    answered = server.answer(exchange, message)
+    answered = exchange.server.answer(exchange, message)
     if isinstance(answered, RpcAnswer):
         return encode_answer(answered, accepted)
-    return _wait_for(server, request, accepted, exchange, answered)
+    return _wait_for(request, accepted, exchange, answered)
 
 
 async def _wait_for(
-    server: McpService, request: HttpRequest, accepted: Accepted, exchange: Exchange, work: Awaitable[RpcAnswer]
+    request: HttpRequest, accepted: Accepted, exchange: Exchange, work: Awaitable[RpcAnswer]
 ) -> HttpAnswer:
     """Waits for the answer, while somebody watches over it."""
     task = asyncio.current_task()
     assert task is not None
     back = exchange.back = HttpBack(request, accepted, task)
-    patience = get_waiting_requests(server)
+    patience = get_waiting_requests(exchange.server)
     patience.add(back)
     try:
         answered = await work

@@ -195,11 +195,10 @@ class McpSession:
         return handle
 
     def open_exchange(
-        self, server: McpService, caller: Caller, message: Message, params: RequestParams | RoutedParams | None
+        self, server: McpService, caller: Caller, message: Message, params: RequestParams | RoutedParams
     ) -> Exchange | Awaitable[Exchange]:
         """Returns the exchange of one of its requests; something to await when its surface has to be made. Raises Refused."""
-        said = None if params is None else params.meta
-        meta = said if isinstance(said, RequestMeta) else NO_META
+        meta = params.meta if isinstance(params.meta, RequestMeta) else NO_META
         whole = params if isinstance(params, RequestParams) else None
         surface = self.surface(server.edge, caller, meta.run)
         if isinstance(surface, SurfaceHandle):

@@ -19,7 +19,7 @@ from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.session_methods import encode_initialize, read_initialize, sessions_off_error
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
 from ferrule.servers.mcp.server import Back, Exchange, McpService, RpcAnswer, failure
-from ferrule.servers.mcp.transports.modern import ModernRequest, check_request, names_version
+from ferrule.servers.mcp.transports.modern import check_request, names_version, open_exchange, set_surface
 from ferrule.servers.mcp.transports.pipe import LineQueue, Pipe
 from ferrule.servers.mcp.transports.sessions import Finish, McpSession, OpenRequests, read_cancelled_id
 from ferrule.servers.mcp.wire.messages import (
@@ -36,7 +36,7 @@ from ferrule.servers.mcp.wire.messages import (
     read_message,
     result_text,
 )
-from ferrule.servers.mcp.wire.params import read_params
+from ferrule.servers.mcp.wire.params import RequestParams, RoutedParams, read_params
 
 
 class StdioConversation:
@@ -157,7 +157,7 @@ class StdioConversation:
         try:
             params = read_params(message)
             if message.method == "server/discover" or names_version(params):
-                return self._run(message, self._open_modern(check_request(message, params)), self._told_only)
+                return self._run(message, self._open_modern(message, params), self._told_only)
             if message.method == "initialize":
                 if not self._server.settings.sessions:
                     raise sessions_off_error(message)
@@ -171,14 +171,16 @@ class StdioConversation:
         except Exception as error:
             return failure(message.id, message.method, error)
 
-    def _open_modern(self, asked: ModernRequest) -> Exchange | Awaitable[Exchange]:
-        surface = self._server.edge.surface(self._caller, asked.meta.run or self._run_id, "mcp")
+    def _open_modern(self, message: Message, params: RequestParams | RoutedParams) -> Exchange | Awaitable[Exchange]:
+        exchange = open_exchange(self._server, self._caller, message, params)
+        check_request(exchange, message, params)
+        surface = self._server.edge.surface(self._caller, exchange.meta.run or self._run_id, "mcp")
         if isinstance(surface, SurfaceHandle):
-            return asked.make_exchange(self._server, self._caller, surface)
-        return self._wait_for_modern(asked, surface)
+            return set_surface(exchange, surface)
+        return self._wait_for_surface(exchange, surface)
 
-    async def _wait_for_modern(self, asked: ModernRequest, surface: Awaitable[SurfaceHandle]) -> Exchange:
-        return asked.make_exchange(self._server, self._caller, await surface)
+    async def _wait_for_surface(self, exchange: Exchange, surface: Awaitable[SurfaceHandle]) -> Exchange:
+        return set_surface(exchange, await surface)
 
     def _run(
         self, message: Message, opened: Exchange | Awaitable[Exchange], back: Back

@@ -101,12 +101,12 @@ class RequestParams(CallParams, gc=False, omit_defaults=True):
 
 _decode = msgspec.json.Decoder(RequestParams).decode
 _decode_routed = msgspec.json.Decoder(RoutedParams).decode
-_NO_PARAMS = RequestParams()
+_NO_PARAMS, _NOT_READ = RequestParams(), RoutedParams()
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Raised for what is no JSON of that shape; also for numbers that nobody can hold."""
 
 
-def read_params(message: Message) -> RequestParams | RoutedParams | None:
+def read_params(message: Message) -> RequestParams | RoutedParams:
     """Reads the parameters of a request: only those that decide where it goes, or none, when others cannot be read. Its method
     says what is wrong with them."""
     raw = message.params
@@ -118,10 +118,10 @@ def read_params(message: Message) -> RequestParams | RoutedParams | None:
         try:
             return _decode_routed(raw)
         except _UNREADABLE:
-            return None
+            return _NOT_READ
 
 
-def refuse_doubles(message: Message, params: RequestParams | RoutedParams | None) -> None:
+def refuse_doubles(message: Message, params: RequestParams | RoutedParams) -> None:
     """Raises RpcError (-32600) for parameters that say something twice. What a tool is called with is looked at by its call."""
     if not isinstance(params, RequestParams) or not _holds_all_of(params, message.params):
         refuse_doubled_params(message)
