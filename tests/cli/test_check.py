@@ -51,7 +51,7 @@ HOOK = '[[hooks]]\nid = "a"\nevent = "pre_tool_use"\nkind = "command"\ncommand =
         ),
         (
             '[[guardrails]]\nid = "g"\nat = ["tool_input"]\nkind = "http"\n',
-            "the guardrail 'g' is of kind 'http'; say url too",
+            "the guardrail 'g' is of kind 'http'; set url too",
         ),
         ('[[redaction.patterns]]\nname = "x"\npattern = "(["\n', "'x' is no regular expression"),
         ('[[redaction.patterns]]\nname = "x"\npattern = "(a+)+$"\n', "'x' takes too long on some short texts"),

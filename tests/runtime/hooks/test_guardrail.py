@@ -245,7 +245,7 @@ def test_a_secret_that_is_not_set_fails_as_set_up(tmp_path: Path) -> None:
     ({"kind": "command", "command": ["x"], "url": "https://a.example/"}, "leave out url"),
     ({"kind": "command", "command": ["x"], "on_fail": "apply"}, "block or escalate or warn or log"),
     ({"kind": "command", "command": ["x"], "type": "transform", "on_fail": "block"}, "reject or apply"),
-    ({"kind": "command", "command": ["x"], "at": []}, "stands nowhere"),
+    ({"kind": "command", "command": ["x"], "at": []}, "has no point"),
     ({"kind": "command", "command": ["x"], "tools": []}, "no tool"),
     ({"kind": "command", "command": ["x"], "id": " "}, "no name"),
     ({"kind": "function", "function": "nowhere"}, "module:name"),

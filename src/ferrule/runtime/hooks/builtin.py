@@ -1,4 +1,4 @@
-"""The kinds of hooks that come with Ferrule, by the word after `kind` in `[[hooks]]`, and the hooks of a workspace."""
+"""The kinds of hooks that come with Ferrule, by `kind` in `[[hooks]]`, and the hooks of a workspace."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ HOOKS = {
     "function": "ferrule.runtime.hooks.making:build_function_hook",
 }
 _REQUIRED_KEY = {"command": "command", "http": "url", "function": "function"}
-"""What each kind cannot do without."""
+"""The key that each kind requires."""
 _OPTIONAL_KEYS = {"command": ("env",), "http": ("secret_env",), "function": ()}
-"""What else it understands."""
+"""The further keys of each kind."""
 
 
 class HookTable(Protocol):
-    """One `[[hooks]]` table, as settings give it."""
+    """One `[[hooks]]` table of the settings."""
 
     @property
     def id(self) -> str: ...
@@ -56,15 +56,16 @@ HookBuilder = Callable[[HookTable, HookEvent, Path, Mapping[str, str], "Callable
 def build_hooks(
     settings: Iterable[HookTable], root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> tuple[Hook, ...]:
-    """The hooks of a workspace, in the order they are written; `client` is asked for by those that speak HTTP.
+    """Builds the hooks of a workspace in the order they are written; `client` is called by those that speak HTTP.
 
-    Raises SettingsError for one that could never work."""
+    Raises SettingsError for one that could never work.
+    """
     makers: Registry[HookBuilder] = Registry("kind of hook", HOOKS)
     return tuple(makers.get(each.kind)(each, event, root, env, client) for each, event in check_hooks(settings))
 
 
 def check_hooks(settings: Iterable[HookTable]) -> list[tuple[HookTable, HookEvent]]:
-    """Each hook with its event; nothing is run or looked for. Raises SettingsError for one that could never work."""
+    """Returns each hook with its event; opens nothing. Raises SettingsError for one that could never work."""
     hooks: list[tuple[HookTable, HookEvent]] = []
     seen: set[tuple[str, str]] = set()
     for each in settings:
@@ -78,7 +79,7 @@ def check_hooks(settings: Iterable[HookTable]) -> list[tuple[HookTable, HookEven
 
 def _check_hook(each: HookTable) -> HookEvent:
     if not each.id.strip() or not each.id.isprintable():
-        raise SettingsError("a hook has no name that can be shown; give it an id, it stands in every record")
+        raise SettingsError("a hook has no printable name; give it an id, which every record repeats")
     if each.event not in HOOK_EVENTS:
         hint = nearest(each.event, HOOK_EVENTS) or f"known: {', '.join(HOOK_EVENTS)}"
         raise SettingsError(f"the hook {each.id!r} waits for {each.event!r}, which never comes; {hint}")
@@ -89,7 +90,7 @@ def _check_hook(each: HookTable) -> HookEvent:
 
 
 def _check_keys(each: HookTable) -> None:
-    """A key of another kind was meant to do something, and would do nothing."""
+    """Raises SettingsError for a missing key, or a key of another kind, which would silently do nothing."""
     needed = _REQUIRED_KEY.get(each.kind)
     if needed is not None and not _given(each, needed):
         raise SettingsError(f"the hook {each.id!r} is of kind {each.kind!r}; say `{needed}` too")

@@ -1,7 +1,7 @@
-"""A program that is asked: JSON on its standard input, JSON on its standard output, no shell in between.
+"""A program as a provider: JSON on its standard input, JSON on its standard output, no shell in between.
 
-It runs in a process group of its own. When it has ended, is late or its call is cancelled, everything left in that group
-is killed; only what put itself into another session can outlive it.
+It runs in a process group of its own. When it ends, is late or its call is canceled, everything left in that group is
+killed; only a process that moved to another session can outlive it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ferrule.errors import SettingsError
 
 MAX_ANSWER_BYTES = 1024 * 1024
 _REAP_SECONDS = 1.0
-"""How long a killed program is waited for; it takes that long only where the system is stuck."""
+"""How long to wait for a killed program; only a stuck system needs that long."""
 
 
 class CommandReach:
-    """One program that is asked, started anew for each question."""
+    """A program to ask, started anew for each question."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class CommandReach:
         self._env = dict(env or {})
 
     async def ask(self, message: bytes) -> bytes:
-        """What the program wrote to its standard output. Raises HookFailed."""
+        """Runs the program and returns its standard output. Raises HookFailed."""
         try:
             async with asyncio.timeout(self.timeout_seconds):
                 return await self._run(message)
@@ -49,17 +49,17 @@ class CommandReach:
             raise HookFailed(f"{self._program} gave no answer within {self.timeout_seconds:g} s") from None
 
     async def aclose(self) -> None:
-        """Nothing is held between two questions."""
+        """Closes nothing: no process outlives its question."""
 
     @property
     def _program(self) -> str:
-        """For messages. Its arguments may hold secrets, its name does not."""
+        """The program's name for messages. Its arguments may hold secrets, its name does not."""
         return f"the program {os.path.basename(self._argv[0])!r}"
 
     async def _run(self, message: bytes) -> bytes:
         loop = asyncio.get_running_loop()
         heard = _ProgramOutput(loop)
-        # A pipe of our own: asyncio's is a socket on some systems, which a program cannot open as /dev/stdin.
+        # Not asyncio's own pipe: on some systems that is a socket, which a program cannot open as /dev/stdin.
         read_end, write_end = os.pipe()
         stdin = open(write_end, "wb", buffering=0)  # noqa: SIM115  # closed by its transport
         try:
@@ -86,7 +86,9 @@ class CommandReach:
             try:
                 await heard.complete
             finally:
-                if writing.get_write_buffer_size():  # nobody read it; without a rest it closes itself
+                if (
+                    writing.get_write_buffer_size()
+                ):  # the program did not read its input; an empty buffer closes by itself
                     writing.abort()
         finally:
             await _end_program(transport, heard)
@@ -103,7 +105,7 @@ class CommandReach:
 
 
 class _ProgramOutput(asyncio.SubprocessProtocol):
-    """What a program has said so far. Its error output is counted, not kept: nobody knows what is in it."""
+    """The output of a program so far. Its error output is only counted, since it may hold secrets."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.output = bytearray()
@@ -115,11 +117,11 @@ class _ProgramOutput(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It runs."""
+        """Keeps the transport of the started program."""
         self._transport = cast(asyncio.SubprocessTransport, transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It wrote something."""
+        """Collects standard output up to the limit; counts error output."""
         if fd != 1:
             self.error_bytes += len(data)
         elif len(self.output) + len(data) <= MAX_ANSWER_BYTES:
@@ -129,18 +131,18 @@ class _ProgramOutput(asyncio.SubprocessProtocol):
             _complete(self.complete)
 
     def process_exited(self) -> None:
-        """It ended; what it left behind ends too, which closes the pipes."""
+        """Kills the processes that the program left behind, which closes the pipes."""
         _complete(self.exited)
         if self._transport is not None:
             _kill_group(self._transport.get_pid())
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It ended and every pipe is closed."""
+        """Completes: the program has ended and every pipe is closed."""
         _complete(self.complete)
 
 
 async def _end_program(transport: asyncio.SubprocessTransport, heard: _ProgramOutput) -> None:
-    """End a program and whatever it started, and let go of it, also when whoever waits is told to stop meanwhile."""
+    """Kills a program and everything it started, also when the waiting task is canceled meanwhile."""
     try:
         if not heard.exited.done():
             _kill_group(transport.get_pid())

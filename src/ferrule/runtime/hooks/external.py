@@ -1,4 +1,4 @@
-"""A hook outside the process: it is told JSON, and its answer is read strictly, so that a misspelt `stop` is a failure."""
+"""A hook outside the process: receives JSON; its answer is read strictly, so that a misspelt `stop` is a failure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _decode = msgspec.json.Decoder(HookOutput).decode
 
 
 def decode_answer(text: bytes) -> HookOutput:
-    """The answer that JSON holds; `{}` says nothing. Raises HookFailed without a word of the text."""
+    """Decodes an answer from JSON; `{}` means no answer. Raises HookFailed without repeating the text."""
     try:
         return _decode(text)
     except msgspec.ValidationError as error:
@@ -25,7 +25,7 @@ def decode_answer(text: bytes) -> HookOutput:
 
 
 def convert_answer(value: Any) -> HookOutput | None:
-    """The answer a function gave: a `HookOutput`, the same as a dict, or None. Raises HookFailed."""
+    """Converts a function's answer: a `HookOutput`, the same as a dict, or None. Raises HookFailed."""
     if value is None or isinstance(value, HookOutput):
         return value
     try:
@@ -35,7 +35,7 @@ def convert_answer(value: Any) -> HookOutput | None:
 
 
 def _describe_misfit(error: msgspec.ValidationError) -> str:
-    """What is wrong, by type and place. A value that a message quotes is left out."""
+    """Describes what is invalid, by type and place, without the value that msgspec's message quotes."""
     misfit = read_misfit(error)
     if misfit.kind == "unknown_key":
         return "it has a field that no answer has"
@@ -45,12 +45,12 @@ def _describe_misfit(error: msgspec.ValidationError) -> str:
 
 
 _SPARE_SECONDS = 1.0
-"""The reach has the deadline and can say what was late; the pipeline only steps in where that fails."""
+"""Extra time before the pipeline's own timeout: the reach has the deadline and a better message."""
 _encode = msgspec.json.Encoder().encode
 
 
 class ExternalHook:
-    """One hook that is asked through a reach."""
+    """A hook that is asked through a reach."""
 
     takes_json = True
 
@@ -70,20 +70,20 @@ class ExternalHook:
         self._tools = tuple(tools)
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
-        """True when one of its patterns fits the tool's id or name."""
+        """Returns True when one of its patterns matches the tool's id or name."""
         return matches_tool(self._tools, tool_id, tool_name)
 
     async def run(self, told: HookInput) -> HookOutput:
-        """Ask, and read the answer. Raises HookFailed."""
+        """Asks the hook and decodes its answer. Raises HookFailed."""
         return decode_answer(await self._reach.ask(_encode(told)))
 
     async def aclose(self) -> None:
-        """Let go of the reach."""
+        """Closes the reach."""
         await self._reach.aclose()
 
 
 def matches_tool(patterns: Sequence[str], tool_id: str, tool_name: str) -> bool:
-    """True when a pattern is the tool's id or name, or fits one of them with `*`."""
+    """Returns True when a pattern is the tool's id or name, or matches one of them with `*`."""
     for pattern in patterns:
         if pattern in ("*", tool_id, tool_name) or fnmatchcase(tool_id, pattern) or fnmatchcase(tool_name, pattern):
             return True

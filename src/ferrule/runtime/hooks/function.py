@@ -1,4 +1,4 @@
-"""A function of this process as a hook.
+"""A Python function of this process as a hook.
 
 An async function has a deadline. A plain one runs in the event loop and cannot be interrupted: it has to be quick.
 """
@@ -17,11 +17,11 @@ from ferrule.runtime.hooks.external import convert_answer, matches_tool
 
 HookAnswer: TypeAlias = HookOutput | dict[str, Any] | None
 HookFunction: TypeAlias = Callable[[HookInput], HookAnswer | Awaitable[HookAnswer]]
-"""Takes what a hook is told; gives a `HookOutput`, the same as a dict, or None."""
+"""Takes a hook's input; returns a `HookOutput`, the same as a dict, or None."""
 
 
 class FunctionHook:
-    """One function that is asked. It can still be called like the function it is."""
+    """A function as a hook. It can still be called like the function it is."""
 
     def __init__(
         self,
@@ -39,15 +39,15 @@ class FunctionHook:
         self._tools = tuple(tools)
 
     def __call__(self, told: HookInput) -> HookAnswer | Awaitable[HookAnswer]:
-        """What the function says."""
+        """Calls the function."""
         return self._function(told)
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
-        """True when one of its patterns fits the tool's id or name."""
+        """Returns True when one of its patterns matches the tool's id or name."""
         return matches_tool(self._tools, tool_id, tool_name)
 
     def run(self, told: HookInput) -> HookOutput | Awaitable[HookOutput | None] | None:
-        """Its answer. Raises whatever the function raises, and HookFailed for what is no answer."""
+        """Returns the function's answer. Raises what the function raises, and HookFailed for an invalid answer."""
         said = self._function(told)
         if said is None or isinstance(said, HookOutput):
             return said
@@ -65,7 +65,7 @@ def hook(
     name: str | None = None,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
 ) -> Callable[[HookFunction], FunctionHook]:
-    """Make a function a hook, for `hooks=[…]`. Its id is the function's name unless `name` says another."""
+    """Makes a function a hook, for `hooks=[…]`. Its id is the function's name unless `name` states another."""
 
     def decorate(function: HookFunction) -> FunctionHook:
         hook_id = name or str(getattr(function, "__name__", type(function).__name__))
@@ -75,7 +75,7 @@ def hook(
 
 
 def load_function(reference: str, root: Path, hook_id: str) -> HookFunction:
-    """The function at `module:name`; the module may be a file of the workspace. Raises SettingsError."""
+    """Loads the function at `module:name`; the module may be a file of the workspace. Raises SettingsError."""
     where, _, name = reference.rpartition(":")
     if not where or not name:
         raise SettingsError(f"the hook {hook_id!r}: write its function as module:name, such as checks.py:limit")

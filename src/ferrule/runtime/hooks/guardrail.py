@@ -1,7 +1,8 @@
 """One guardrail at one point: a hook that shows the call's input or output to a provider and acts on its verdict (AML-106).
 
-`Guards` knows whom it guards and how strictly; `guardrail_verdict.py` reads the answers. Whoever cannot be asked counts as
-`error_severity`. Nothing of what was judged is repeated in reasons, messages or records.
+`Guards` knows the guarded callers and how strictly they are guarded; `guardrail_verdict.py` reads the answers. A
+provider that fails counts as `error_severity`. Nothing of the judged value is repeated in reasons, messages or
+records.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from ferrule.runtime.hooks.guardrail_verdict import (
 
 EVENTS: dict[Point, HookEvent] = {"tool_input": "pre_tool_use", "tool_output": "post_tool_use"}
 _SPARE_SECONDS = 5.0
-"""The pipeline's own patience beyond the guardrail's: running late is for the guardrail to judge (`error_severity`)."""
+"""Extra time before the pipeline's own timeout, so that a late provider is handled here (`error_severity`)."""
 
 
 class Guards:
-    """Who is guarded by what."""
+    """The rules of all guardrails, by caller."""
 
     def __init__(self, agents: Mapping[str, AgentGuards] | None = None) -> None:
         self.agents = agents or {}
 
     def find_rule(self, settings: GuardrailSettings, point: Point, agent: str | None) -> GuardRule | None:
-        """How strictly a guardrail guards a caller; None when it does not."""
+        """Returns how strictly a guardrail guards a caller; None when it does not."""
         known = self.agents.get(agent) if agent is not None else None
         named = known.rules.get((settings.id, point)) if known is not None else None
         if named is not None:
@@ -65,11 +66,11 @@ class Guardrail:
         self._fired = fired
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
-        """True for calls of the tools it is set up for."""
+        """Returns True for calls of the configured tools."""
         return matches_tool(self._settings.tools, tool_id, tool_name)
 
     def run(self, told: HookInput) -> Awaitable[HookOutput] | None:
-        """What becomes of the call; None when its caller is not guarded by this."""
+        """Judges the call; returns None when its caller is not guarded by this guardrail."""
         rule = self._guards.find_rule(self._settings, self._point, told.agent)
         return None if rule is None else self._guard(told, rule)
 
@@ -82,11 +83,11 @@ class Guardrail:
         return self._act_on_verdict(told, rule, verdict, judged)
 
     async def aclose(self) -> None:
-        """Let go of the provider."""
+        """Closes the provider."""
         await self._reach.aclose()
 
     async def _ask_provider(self, told: HookInput, judged: Any) -> Verdict:
-        """What the provider says. Raises HookFailed."""
+        """Asks the provider for a verdict. Raises HookFailed."""
         question = {
             "guardrail_id": self._settings.id,
             "point": self._point,
@@ -103,11 +104,11 @@ class Guardrail:
             raise
         except TimeoutError:
             raise HookFailed(f"it gave no answer within {self._settings.timeout_seconds:g} s") from None
-        except Exception as error:  # whatever it is, the value was not judged
+        except Exception as error:  # fail closed: the value was not judged
             raise HookFailed(f"it failed ({type(error).__name__})") from error
 
     def _act_on_failure(self, told: HookInput, rule: GuardRule, why: str) -> HookOutput:
-        """The provider failed: a severity stands in, and from the threshold on nothing passes that had to be judged."""
+        """Acts on a failed provider: `error_severity` stands in for a score, and from the threshold on nothing passes."""
         severity = self._settings.error_severity
         text = f"the guardrail {self._settings.id!r} could not judge this ({why})"
         if severity < rule.severity_threshold:
@@ -132,7 +133,7 @@ class Guardrail:
         return msgspec.structs.replace(said, additional_context=verdict.blocks)
 
     def _act_on_score(self, told: HookInput, rule: GuardRule, score: float, text: str, **more: Any) -> HookOutput:
-        """A score at or over the threshold."""
+        """Acts on a score at or over the threshold."""
         match rule.on_fail:
             case "log" | "warn":
                 self._remember_fired(told, text)
@@ -169,7 +170,7 @@ class Guardrail:
     def _note(
         self, rule: GuardRule, action: str, score: float | None = None, text: str = "", **more: Any
     ) -> HookOutput:
-        """An answer with nothing but what goes on record."""
+        """Builds an answer that only goes on record."""
         outcome = {
             "type": "guardrail",
             "guardrail": self._settings.id,
@@ -182,7 +183,7 @@ class Guardrail:
         return HookOutput(messages=(text,) if text else (), outcome=outcome)
 
     def _remember_fired(self, told: HookInput, text: str) -> None:
-        """A guardrail fired on the input: agents that say so call nothing more in this run (AML-104)."""
+        """Remembers that this guardrail fired on the input: strict agents call nothing more in this run (AML-104)."""
         if self._point == "tool_input":
             self._fired.mark(told.run_id, self._settings.id, text)
 

@@ -1,7 +1,8 @@
-"""What agent files say about guardrails: which ones guard their tools, and whether a fired one blocks the run.
+"""Guardrails in agent files: which ones guard the agent's tools, and whether a fired one blocks the run.
 
-`guardrails.tool_input` and `guardrails.tool_output` are lists of `{ref, on_fail?, severity_threshold?}` (or plain ids); a bare
-list counts for every point its guardrails are configured for. An agent may be stricter than the settings, never laxer.
+`guardrails.tool_input` and `guardrails.tool_output` are lists of `{ref, on_fail?, severity_threshold?}` (or plain
+ids); a bare list counts for every point its guardrails are configured for. An agent may be stricter than the
+settings, never laxer.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from ferrule.runtime.hooks.guardrail_records import ON_FAIL, POINTS, GuardrailSe
 
 
 class GuardrailReference(msgspec.Struct, frozen=True):
-    """One guardrail an agent names."""
+    """A reference of an agent to one guardrail."""
 
     guardrail_id: str
     point: Point | None
-    """None: wherever it is configured."""
+    """None: every point it is configured for."""
     said: Mapping[str, Any] = {}
-    """What the agent says besides, as written."""
+    """The other members of the reference, as written."""
 
 
 class GuardRule(msgspec.Struct, frozen=True):
-    """When a guardrail fires for a caller, and what happens then."""
+    """The threshold at which a guardrail fires for a caller, and its reaction."""
 
     on_fail: OnFail
     severity_threshold: float
@@ -40,16 +41,16 @@ class AgentGuards(msgspec.Struct, frozen=True):
     blocks_run: bool
     """`tool_calls.block_tools_on_input_fail`."""
     problem: str = ""
-    """Why none of its tools may be called: a protection it declares is not there."""
+    """The reason why none of its tools may be called: a declared protection is missing."""
 
 
 def list_agent_files(catalog: CatalogView) -> dict[str, dict[str, Any]]:
-    """The agent files of a catalog as they were written, the newest of each, by id."""
+    """Returns the newest agent file of each agent in a catalog, by id."""
     found: dict[str, dict[str, Any]] = {}
     for agent in sorted({record.record_id for record in catalog.records("agent")}):
         record = catalog.record("agent", agent)
         payload = msgspec.json.decode(record.payload) if record is not None else {}
-        written = payload.get("definition")  # a linked agent has its file beside what it was linked with
+        written = payload.get("definition")  # a linked agent keeps its own file under `definition`
         found[agent] = written if isinstance(written, dict) else payload
     return found
 
@@ -57,7 +58,7 @@ def list_agent_files(catalog: CatalogView) -> dict[str, dict[str, Any]]:
 def read_agent_guards(
     agent: str, file: Mapping[str, Any], known: Mapping[tuple[str, Point], GuardrailSettings]
 ) -> AgentGuards:
-    """What an agent's file demands of the guardrails that are configured."""
+    """Reads the guardrails an agent's file demands, out of the configured ones."""
     block = file.get("guardrails")
     blocks_run, problem = _read_blocks_run(agent, block)
     rules: dict[tuple[str, Point], GuardRule] = {}
@@ -79,7 +80,7 @@ def read_agent_guards(
 
 
 def build_default_rule(settings: GuardrailSettings) -> GuardRule:
-    """What the settings say, where no agent says more."""
+    """Builds the rule of the settings, for callers whose agent states none."""
     return GuardRule(settings.on_fail or ON_FAIL[settings.type][0], settings.severity_threshold)
 
 
@@ -105,25 +106,23 @@ def _iter_listed(written: Any, point: Point | None) -> Iterator[GuardrailReferen
             yield GuardrailReference(entry, point)
             continue
         name = (entry.get("ref") or entry.get("id")) if isinstance(entry, dict) else None
-        # An entry that names nothing stands for a protection all the same: no guardrail has an empty id.
+        # Fail closed: an entry without a name still demands a protection, and no guardrail has an empty id.
         yield GuardrailReference(name if isinstance(name, str) else "", point, entry if isinstance(entry, dict) else {})
 
 
 def _describe_missing(agent: str, reference: GuardrailReference) -> str:
     if not reference.guardrail_id:
-        return (
-            f"the file of the agent {agent!r} has a guardrail without a `ref`, so nobody knows what guards it; name it"
-        )
+        return f"the file of the agent {agent!r} has a guardrail without a `ref`, so its protection is unknown; name it"
     name, at = reference.guardrail_id, reference.point or "tool_input"
     where = f" at {reference.point}" if reference.point else ""
     return (
-        f"the agent {agent!r} is to be guarded by {name!r}{where}, and no such guardrail is configured; add [[guardrails]] with"
+        f"the agent {agent!r} requires the guardrail {name!r}{where}, which is not configured; add [[guardrails]] with"
         f' id = "{name}" and at = ["{at}"] to ferrule.toml, or take it out of the agent file'
     )
 
 
 def _tighten(settings: GuardrailSettings, said: Mapping[str, Any]) -> GuardRule | str:
-    """The stricter of settings and agent; what is wrong with what the agent says, as a text."""
+    """Returns the stricter of settings and agent; a text when the agent's values are invalid."""
     rule, words = build_default_rule(settings), ON_FAIL[settings.type]
     threshold, on_fail = said.get("severity_threshold"), said.get("on_fail")
     if threshold is not None:
@@ -142,6 +141,7 @@ def _tighten(settings: GuardrailSettings, said: Mapping[str, Any]) -> GuardRule 
 
 
 def _combine(settings: GuardrailSettings, one: GuardRule, other: GuardRule) -> GuardRule:
+    """Combines two rules into one as strict as both."""
     words = ON_FAIL[settings.type]
     return GuardRule(
         min(one.on_fail, other.on_fail, key=words.index), min(one.severity_threshold, other.severity_threshold)

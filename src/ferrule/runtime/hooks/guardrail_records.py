@@ -1,7 +1,6 @@
-"""Records of guardrails on tool input and output: where they stand, what they answer, and the runs that a fired one
-blocked (AML-104).
+"""Records of guardrails on tool input and output: their settings, and the runs that a fired one blocked (AML-104).
 
-The memory of blocked runs is the process's; other processes learn nothing of it.
+The blocked runs are known to this process alone; other processes learn nothing of them.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ ON_FAIL: dict[ResultType, tuple[OnFail, ...]] = {
     "annotate": ("fail_closed", "skip"),
     "enrich": ("fail_closed", "skip"),
 }
-"""What each type may do when it fires, the strictest first; that is also the default."""
+"""The allowed reactions of each type, the strictest first; that is also the default."""
 
 
 class GuardrailSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A guardrail on tool input or output: `[[guardrails]]`, in the order they are written."""
 
     id: str
-    """Its name; what an agent's `guardrails` refer to."""
+    """Its name, to which an agent's `guardrails` refer."""
     at: tuple[Point, ...]
     """`tool_input`: the model's arguments, before anything runs. `tool_output`: the result, before the model sees it."""
     type: ResultType = "score"
-    """What it answers: `score` (0 to 10), `transform` (another value), `annotate` or `enrich` (something to add)."""
+    """The kind of answer: `score` (0 to 10), `transform` (another value), `annotate` or `enrich` (something to add)."""
     kind: Literal["command", "http", "function"]
     command: tuple[str, ...] = ()
     """Of `command`: the program and its arguments; JSON on standard input and output."""
@@ -52,29 +51,29 @@ class GuardrailSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Agents it guards although their files do not name it; `*` for every call. Empty: agents whose file names it, and
     calls that come without an agent file."""
     severity_threshold: Annotated[float, msgspec.Meta(ge=0, le=10)] = 7.0
-    """From this score on it has fired."""
+    """The score from which on it fires."""
     on_fail: OnFail | None = None
     """`score`: block, escalate (ask a person), warn or log. `transform`: reject or apply. `annotate` and `enrich`: fail_closed
     or skip. The strictest, named first, is the default."""
     error_severity: Annotated[float, msgspec.Meta(ge=0, le=10)] = 10.0
     """The score of a guardrail that cannot be asked: 10 fails closed, 0 fails open."""
     timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=600)] = 5.0
-    """One that takes longer could not be asked."""
+    """A provider that takes longer counts as failed."""
 
 
 MAX_RUNS = 100_000
-"""With one more, the oldest is forgotten."""
+"""The limit of remembered runs; the oldest is forgotten first."""
 
 
 class FiredGuardrail(NamedTuple):
-    """What fired in a run, first."""
+    """The first guardrail that fired in a run."""
 
     guardrail_id: str
     reason: str
 
 
 class FiredRuns:
-    """Which runs are blocked. Safe from any thread."""
+    """The blocked runs. Safe from any thread."""
 
     def __init__(self, size: int = MAX_RUNS) -> None:
         self._size = size
@@ -82,7 +81,7 @@ class FiredRuns:
         self._lock = threading.Lock()
 
     def mark(self, run_id: str, guardrail_id: str, reason: str = "") -> None:
-        """Say that a guardrail fired on the input of a run. The first one counts; nothing takes it back."""
+        """Marks a run as blocked by a guardrail on its input. The first one counts; nothing takes it back."""
         if not run_id:
             return
         with self._lock:
@@ -92,7 +91,7 @@ class FiredRuns:
                 self._runs.popitem(last=False)
 
     def find(self, run_id: str) -> FiredGuardrail | None:
-        """What fired in a run; None when nothing did."""
+        """Returns the first guardrail that fired in a run; None without one."""
         return self._runs.get(run_id)
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
-"""All guardrails of a workspace as hooks, in order, and how their providers are asked.
+"""All guardrails of a workspace as hooks, in order, and the ways to reach their providers.
 
-The gate comes first, which refuses agents without protection and runs whose input guardrail fired; then each guardrail as
-it is written. A provider is a program, an address, or a Python function of this process. `app/assembly` loads this module
-late, only where guardrails are configured.
+The gate comes first, which refuses agents without protection and runs whose input guardrail fired; then each
+guardrail as it is written. A provider is a program, an address, or a Python function of this process. `app/assembly`
+loads this module late, only where guardrails are configured.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _DEFAULT_VARIABLES = ("PATH", "HOME", "LANG")
 _THREADS = 8
 
 AskProvider = Callable[[dict[str, Any]], Any]
-"""Takes what a provider is told and gives its answer, or an awaitable of it."""
+"""Takes the question of a guardrail and returns the answer, or an awaitable of it."""
 
 
 class FunctionReach:
-    """A Python function: takes what a provider is told and gives its answer. A plain one runs in a thread."""
+    """A Python function as a provider. A plain one runs in a thread."""
 
     def __init__(self, function: AskProvider) -> None:
         self._function = function
         self._threads = Threads(_THREADS, "ferrule-guardrail")
 
     async def ask(self, message: bytes) -> bytes:
-        """Its answer as JSON. Raises HookFailed with the type of what went wrong, never its text."""
+        """Calls the function and encodes its answer as JSON. Raises HookFailed with the type of an error, never its text."""
         told = msgspec.json.decode(message)
         try:
             if inspect.iscoroutinefunction(self._function):
@@ -60,12 +60,12 @@ class FunctionReach:
             raise HookFailed(f"its function failed ({type(error).__name__})") from error
 
     async def aclose(self) -> None:
-        """Let the threads end."""
+        """Ends the threads."""
         self._threads.close()
 
 
 class UnconfiguredReach:
-    """A provider that cannot be asked until something is set up."""
+    """A provider that cannot be asked until its secret is set."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -75,11 +75,11 @@ class UnconfiguredReach:
         raise HookFailed(self._why)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Closes nothing."""
 
 
 def open_reach(settings: GuardrailSettings, root: Path, env: Mapping[str, str], client: Callable[[], Client]) -> Reach:
-    """The way to a guardrail's provider. Raises SettingsError for settings that could never work."""
+    """Opens the way to a guardrail's provider. Raises SettingsError for settings that could never work."""
     check_keys(settings)
     if settings.kind == "command":
         names = (*_DEFAULT_VARIABLES, *settings.env)
@@ -89,19 +89,19 @@ def open_reach(settings: GuardrailSettings, root: Path, env: Mapping[str, str], 
         return FunctionReach(_load_function(settings, root))
     secret = env.get(settings.secret_env, "") if settings.secret_env else ""
     if not secret:
-        # Not an error of the workspace: whoever only looks at it need not have what a caller's process uses.
+        # Not an error of the workspace: `ferrule check` has to work without the secrets of the serving process.
         which = settings.secret_env or "that secret_env names"
         return UnconfiguredReach(f"set its secret in the environment variable {which}")
     return _http_reach(client(), settings.url, secret, settings.timeout_seconds)
 
 
 def check_keys(settings: GuardrailSettings) -> None:
-    """Raises SettingsError for a guardrail without what its kind needs, or with what only another kind understands."""
+    """Raises SettingsError for a guardrail without the key its kind needs, or with a key of another kind."""
     keys = {"command": settings.command, "http": settings.url, "function": settings.function}
     for kind, given in keys.items():
         key = "url" if kind == "http" else kind
         if kind == settings.kind and not given:
-            raise SettingsError(f"the guardrail {settings.id!r} is of kind {settings.kind!r}; say {key} too")
+            raise SettingsError(f"the guardrail {settings.id!r} is of kind {settings.kind!r}; set {key} too")
         if kind != settings.kind and given:
             raise SettingsError(f"the guardrail {settings.id!r} is of kind {settings.kind!r}; leave out {key}")
 
@@ -120,7 +120,7 @@ def _load_function(settings: GuardrailSettings, root: Path) -> AskProvider:
 
 
 class GuardrailGate:
-    """Stops the calls of agents that may not call now. At `permission_decision` it meets calls that waited for a person."""
+    """A hook that stops calls of unprotected agents and blocked runs; at `permission_decision`, calls that had waited too."""
 
     hook_id = "guardrail:gate"
 
@@ -130,11 +130,11 @@ class GuardrailGate:
         self._fired = fired
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
-        """True: no tool is excepted."""
+        """Returns True: every tool passes the gate."""
         return True
 
     def run(self, told: HookInput) -> HookOutput | None:
-        """A stop, or nothing."""
+        """Returns a stop for a caller that may not call now; else None."""
         agent = self._agents.get(told.agent) if told.agent is not None else None
         if agent is None:
             return None
@@ -160,11 +160,11 @@ def build_guardrails(
     client: Callable[[], Client],
     fired: FiredRuns | None = None,
 ) -> tuple[Hook, ...]:
-    """The hooks of these guardrails. Raises SettingsError.
+    """Builds the hooks of the guardrails. Raises SettingsError.
 
-    `agents`: agent files by id (`agents_in(catalog)`); `client` is asked for by guardrails that speak
-    HTTP. An agent that names a guardrail nobody configures calls no tools.
-    Nothing is made where neither settings nor agents ask for it.
+    `agents`: agent files by id (`list_agent_files(catalog)`); `client` is called by guardrails that speak HTTP. An
+    agent
+    that names an unconfigured guardrail calls no tools. Builds nothing where neither settings nor agents ask for it.
     """
     memory = FiredRuns() if fired is None else fired
     known = check_guardrails(settings)
@@ -182,15 +182,17 @@ def build_guardrails(
 
 
 def order_hooks(hooks: Iterable[Hook], guardrails: Iterable[Hook]) -> tuple[Hook, ...]:
-    """Hooks and guardrails in the order they have to run: gates first, and guardrails last, so that they judge what would
-    really run and what the model would really see."""
+    """Orders hooks and guardrails:
+
+    gates first, and guardrails last, so that they judge what would really run and what the model would really see.
+    """
     given = tuple(guardrails)
     gates = tuple(each for each in given if isinstance(each, GuardrailGate))
     return (*gates, *hooks, *(each for each in given if not isinstance(each, GuardrailGate)))
 
 
 def check_guardrails(settings: Sequence[GuardrailSettings]) -> dict[tuple[str, Point], GuardrailSettings]:
-    """Each guardrail by name and point; nothing is run or looked for. Raises SettingsError for one that could never work."""
+    """Returns each guardrail by name and point; opens nothing. Raises SettingsError for one that could never work."""
     known: dict[tuple[str, Point], GuardrailSettings] = {}
     for each in settings:
         _check_settings(each)
@@ -207,7 +209,7 @@ def _check_settings(settings: GuardrailSettings) -> None:
     if not name.strip():
         raise SettingsError("a guardrail has no name; give it an id")
     if not settings.at:
-        raise SettingsError(f"the guardrail {name!r} stands nowhere; say at = ['tool_input'] or ['tool_output']")
+        raise SettingsError(f"the guardrail {name!r} has no point; set at = ['tool_input'] or ['tool_output']")
     if not settings.tools:
         raise SettingsError(f"the guardrail {name!r} guards no tool; leave out tools for all of them")
     if settings.on_fail is not None and settings.on_fail not in words:

@@ -1,7 +1,7 @@
-"""What a guardrail's provider is shown of a tool's output, and its answer, read strictly.
+"""Verdicts of guardrails: the output that a provider is shown, and its answer, read strictly.
 
-An answer that is not exactly one of its type is a provider error. The provider's reason is given without the content it
-was shown. `guardrail` stands above and acts on the verdict.
+An answer that is not exactly one of its type is a provider error. The provider's reason is repeated without the
+content it was shown. `guardrail` calls this module and acts on the verdict.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ferrule.contracts.hook import HookFailed
 from ferrule.runtime.hooks.guardrail_records import Point, ResultType
 
 MAX_ADDED_BYTES = 64 * 1024
-"""What a guardrail may add to one call."""
+"""The most that a guardrail may add to one call."""
 
 
 class ScoreVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How bad it is."""
+    """A severity from 0 to 10."""
 
     score: Annotated[float, msgspec.Meta(ge=0, le=10)]
     reason: str | None = None
 
 
 class TransformVerdict(msgspec.Struct, frozen=True):
-    """The value as it should be."""
+    """The judged value, changed or not."""
 
     value: Any
     is_changed: bool
@@ -34,7 +34,7 @@ class TransformVerdict(msgspec.Struct, frozen=True):
 
 
 class AdditionVerdict(msgspec.Struct, frozen=True):
-    """What to tell the model besides: content blocks."""
+    """Content blocks to add for the model."""
 
     blocks: tuple[dict[str, Any], ...]
 
@@ -57,7 +57,7 @@ class _AdditionAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_verdict(answer: bytes, kind: ResultType, point: Point, judged: Any) -> Verdict:
-    """The verdict in an answer. `judged` is what was shown. Raises HookFailed, which repeats nothing of the answer."""
+    """Reads the verdict in an answer about the value `judged`. Raises HookFailed, which repeats nothing of the answer."""
     if kind == "score":
         return _decode(answer, ScoreVerdict)
     if kind == "transform":
@@ -94,7 +94,7 @@ def _read_transform(said: _TransformAnswer, point: Point, judged: Any) -> Transf
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Equal as JSON, where 1 and true are not."""
+    """Returns True for values that are equal as JSON, where 1 and true differ."""
     return msgspec.json.encode(one, order="deterministic") == msgspec.json.encode(other, order="deterministic")
 
 
@@ -114,8 +114,10 @@ _STRUCTURED, _CONTENT = "structured_content", "content"
 
 
 def find_output(result: Mapping[str, Any]) -> Any:
-    """The output in a result's record: its value, else its text, else its content blocks; a value and blocks that say
-    something else come as an object of both. What hooks before changed is seen as they left it."""
+    """Returns the output in a result's record: its value, else its text, else its content blocks.
+
+    A value and blocks that say something else come as an object of both. Changes of earlier hooks are included.
+    """
     blocks = _list_blocks(result)
     text = blocks[0].get("text") if len(blocks) == 1 and blocks[0].get("type") == "text" else None
     if _STRUCTURED not in result:
@@ -125,7 +127,7 @@ def find_output(result: Mapping[str, Any]) -> Any:
 
 
 def restore_output(result: Mapping[str, Any], value: Any) -> Any:
-    """A transformed output as the pipeline takes it: of a value with blocks of its own, the blocks."""
+    """Returns a transformed output in the pipeline's form: of a value with blocks of its own, the blocks."""
     if _STRUCTURED in result and isinstance(value, dict) and value.keys() == {_STRUCTURED, _CONTENT}:
         shown = find_output(result)
         if isinstance(shown, dict) and shown.keys() == value.keys():
@@ -134,7 +136,7 @@ def restore_output(result: Mapping[str, Any], value: Any) -> Any:
 
 
 def _list_blocks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the model would see, without what hooks added beside it."""
+    """Lists the blocks the model would see, without the context that hooks added."""
     seen = result.get("model_facing_content")
     if seen is None:
         seen = result.get(_CONTENT) or []
@@ -143,7 +145,7 @@ def _list_blocks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _says_same(value: Any, text: str | None) -> bool:
-    """True when the text says what the value says."""
+    """Returns True when the text is the JSON of the value."""
     if text is None:
         return False
     try:
@@ -160,7 +162,7 @@ _PUNCTUATION = "\"'`.,;:!?()[]{}<>«»“”‘’"
 
 
 def redact_reason(reason: str | None, judged: Any) -> str:
-    """The reason as one short line that repeats nothing of the judged value."""
+    """Shortens a reason to one line that repeats nothing of the judged value."""
     if not reason:
         return ""
     words = "".join(letter if letter.isprintable() else " " for letter in reason[: 4 * MAX_REASON_CHARS]).split()

@@ -1,4 +1,4 @@
-"""Something behind an address: asked by a signed POST, its answer read from the body. Redirects are not followed."""
+"""A provider behind an address: asked by a signed POST; its answer is the body. Redirects are not followed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_ANSWER_BYTES = 1024 * 1024
 
 
 class HttpReach:
-    """One address that is asked. Anything but a 2xx with a body of at most 1 MiB is a failure."""
+    """One address to ask. Anything but a 2xx with a body of at most 1 MiB is a failure."""
 
     def __init__(self, client: Client, url: str, secret: str | bytes, timeout_seconds: float = 5.0) -> None:
         """Raises SettingsError."""
@@ -20,7 +20,7 @@ class HttpReach:
         )
 
     async def ask(self, message: bytes) -> bytes:
-        """The body of the answer. Raises HookFailed."""
+        """Posts the message and returns the body of the answer. Raises HookFailed."""
         try:
             status, body = await self._poster.post(message)
         except PostFailed as failed:
@@ -30,4 +30,4 @@ class HttpReach:
         return body
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Closes nothing: the HTTP client is shared."""

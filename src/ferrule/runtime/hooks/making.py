@@ -1,4 +1,4 @@
-"""One function per kind of hook: from its settings to the hook."""
+"""Builders of hooks, one function per kind: from its settings to the hook."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ferrule.runtime.hooks.function import FunctionHook, load_function
 from ferrule.runtime.hooks.http import HttpReach
 
 _DEFAULT_VARIABLES = ("PATH", "HOME", "LANG")
-"""What a program sees of the environment unless `env` names more."""
+"""The environment variables a program sees; `env` names more."""
 
 
 def build_command_hook(
     each: HookTable, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> ExternalHook:
-    """`kind = "command"`: runs in the workspace's folder."""
+    """Builds a hook of `kind = "command"`, which runs in the workspace's folder."""
     seen = {name: env[name] for name in (*_DEFAULT_VARIABLES, *each.env) if name in env}
     try:
         reach = CommandReach(each.command, root, seen, each.timeout_seconds)
@@ -33,7 +33,7 @@ def build_command_hook(
 def build_http_hook(
     each: HookTable, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> ExternalHook:
-    """`kind = "http"`"""
+    """Builds a hook of `kind = "http"`."""
     if not each.secret_env:
         raise SettingsError(f"the hook {each.id!r}: name the environment variable of its secret in `secret_env`")
     secret = env.get(each.secret_env, "")
@@ -49,5 +49,5 @@ def build_http_hook(
 def build_function_hook(
     each: HookTable, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> FunctionHook:
-    """`kind = "function"`"""
+    """Builds a hook of `kind = "function"`."""
     return FunctionHook(each.id, event, load_function(each.function, root, each.id), each.tools, each.timeout_seconds)

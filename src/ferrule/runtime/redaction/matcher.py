@@ -1,8 +1,8 @@
 """Finds every spelling of many secrets in bytes, in one or two passes.
 
-An automaton knows the first bytes of all spellings; whatever begins like one is compared in full. That keeps it small and
-quick to make. Base64, hex and escapes are looked for a second time with blanks and backslashes left out: wrapped and indented
-lines are read on, and JSON inside JSON inside JSON is what it was at first.
+An automaton knows the first bytes of all spellings; a hit is then compared in full. That keeps it small and quick to
+build. Base64, hex and escapes are searched a second time with blanks and backslashes left out: that joins wrapped and
+indented lines, and undoes JSON inside JSON.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 from ferrule.runtime.redaction.spellings import IGNORED_BYTES, SecretSpelling, blank_escapes
 
 REACH = 72
-"""How many bytes after a match may still belong to it, or decide whether it is one."""
+"""How many bytes after a match may belong to it, or decide whether it is one."""
 _GAP = 64
-"""Blanks between a match and the character that holds its last bits; with more between them they are not one text."""
+"""The most blanks between a match and the character that holds its last bits."""
 _OPENING = 6
 _MAX_SEARCHED = 48
-"""So many spellings are looked for one by one: making an automaton would take longer."""
+"""Up to this many spellings are searched one by one: building an automaton would take longer."""
 _MAX_DFA_OPENINGS = 16_384
-"""The quicker kind of automaton takes about a kilobyte for each opening; with more of them the smaller kind has to do."""
+"""The quicker kind of automaton takes about a kilobyte per opening; beyond this number the smaller kind is used."""
 _BLOCK = 4096
 _SHARED = 8
 _BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 
 
 class SecretSpan(NamedTuple):
-    """Bytes that must go, and the name they are told under."""
+    """Bytes to redact, and the name they are reported under."""
 
     start: int
     end: int
@@ -50,7 +50,7 @@ class _Hit(NamedTuple):
 
 
 class Matcher:
-    """All spellings of some secrets; and, in the same pass, short texts that somebody else wants to know of."""
+    """The spellings of some secrets; the same pass also reports short texts for another search."""
 
     __slots__ = ("_compact", "_plain", "notices")
 
@@ -71,7 +71,7 @@ class Matcher:
         self._compact = _Finder([entry for entry in entries if entry.spelling.is_compact], lasts=lasts)
 
     def may_hold(self, data: bytes, noticed: list[tuple[int, bytes]]) -> bool:
-        """False when there is no secret in the bytes, whatever they are cut into."""
+        """Returns False when the bytes contain no secret, however they are cut."""
         if self._plain.may_hit(data):
             for start, _, entry in self._plain.find_hits(data):
                 if entry.name:
@@ -81,7 +81,7 @@ class Matcher:
         return self._compact.may_hit(view) and next(self._compact.find_hits(view), None) is not None
 
     def find_spans(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[SecretSpan]:
-        """Every secret that was found, in no order; spans may overlap."""
+        """Finds every secret, in no order; spans may overlap."""
         found: list[SecretSpan] = []
         for start, end, (spelling, name) in self._plain.find_hits(data):
             if not name:
@@ -98,7 +98,7 @@ class Matcher:
         return found
 
     def find_beginnings(self, data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
-        """Where the beginning of a secret, of six bytes or more, stands right before a mark."""
+        """Yields where the beginning of a secret, of six bytes or more, stands right before a mark."""
         yield from self._plain.find_beginnings(data, mark)
         bare = blank_escapes(data)
         view = bare.translate(None, IGNORED_BYTES)
@@ -108,7 +108,7 @@ class Matcher:
             yield places.locate(max(0, start - 1)), places.locate(end - 1) + 1
 
     def find_open_end(self, data: bytes, since: int) -> int:
-        """Where the first text begins, from `since` on, that may turn out to be a secret once more bytes are there."""
+        """Returns the start of the first bytes, from `since` on, that may become a secret once more bytes arrive."""
         begin = max(since, len(data) - _max_stretch(self._compact.longest) - _GAP)
         tail = blank_escapes(data[begin:])
         view = tail.translate(None, IGNORED_BYTES) if self._compact.longest else b""
@@ -121,7 +121,7 @@ class Matcher:
 
 
 class _Finder:
-    """Spellings in one view of the bytes."""
+    """A search for spellings in one view of the bytes."""
 
     __slots__ = ("_automaton", "_by_opening", "_entries", "_firsts", "_sorted", "longest")
 
@@ -142,11 +142,11 @@ class _Finder:
             self._automaton = BytesAhoCorasick(list(openings), matchkind=MatchKind.Standard, implementation=kind)
 
     def may_hit(self, data: bytes) -> bool:
-        """False when nothing in the bytes begins like a spelling."""
+        """Returns False when nothing in the bytes begins like a spelling."""
         return self._automaton is None or bool(self._automaton.find_matches_as_indexes(data, overlapping=True))
 
     def find_hits(self, data: bytes) -> Iterator[_Hit]:
-        """Where which spelling stands. Many that overlap with themselves, as in a row of zeros, come as one."""
+        """Yields the spellings found. Many hits that overlap with themselves, as in a row of zeros, are merged."""
         told: dict[_MatcherEntry, _Hit] = {}
         for start, entry in self._iter_candidates(data):
             last = told.get(entry)
@@ -177,10 +177,10 @@ class _Finder:
                 start = within.find(entry.spelling.text, start + 1)
 
     def find_beginnings(self, data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
-        """Where the beginning of a spelling stands right before a mark."""
+        """Yields where the beginning of a spelling stands right before a mark."""
         last = end = -1
         for start in self._iter_openings(data):
-            if not last <= start <= end - _OPENING:  # looked for once for all that stands before it
+            if not last <= start <= end - _OPENING:  # search the mark once for all openings before it
                 end = data.find(mark, start + _OPENING)
                 end = end if end >= 0 else len(data) + self.longest + _OPENING
             last = start
@@ -188,7 +188,7 @@ class _Finder:
                 yield start, end
 
     def _iter_openings(self, data: bytes) -> Iterator[int]:
-        """Where something begins like a spelling."""
+        """Yields where something begins like a spelling."""
         if self._automaton is not None:
             yield from (start for _, start, _ in self._automaton.find_matches_as_indexes(data, overlapping=True))
             return
@@ -201,7 +201,7 @@ class _Finder:
                 start = within.find(opening, start + 1)
 
     def find_open_end(self, data: bytes, since: int) -> int:
-        """Where the first text begins that is the beginning of a spelling; the end, when none is."""
+        """Returns the start of the first unfinished spelling at the end; the length without one."""
         if not self._entries:
             return len(data)
         self._sort()
@@ -231,7 +231,7 @@ class _Finder:
 
 
 class _SpellingGroup:
-    """Spellings that begin alike. Many of them, such as keys of one service, are looked up and not compared one by one."""
+    """Spellings that begin alike. Many of them, such as keys of one service, are looked up in tables."""
 
     __slots__ = ("_few", "_tables")
 
@@ -243,7 +243,7 @@ class _SpellingGroup:
             self._tables.setdefault((len(text), folds), {}).setdefault(text, []).append(entry)
 
     def find_at(self, data: bytes, start: int) -> Iterator[_MatcherEntry]:
-        """Those that stand at a place."""
+        """Yields the spellings at a position."""
         for entry in self._few:
             text = entry.spelling.text
             if data.startswith(text, start) or (
@@ -256,7 +256,7 @@ class _SpellingGroup:
 
 
 class _ViewOffsets:
-    """Where the bytes of a view without blanks and backslashes stand in the bytes with them."""
+    """Maps positions in a view without blanks and backslashes back to the original bytes."""
 
     __slots__ = ("_counts", "_data", "_is_same", "_known")
 
@@ -282,8 +282,7 @@ class _ViewOffsets:
 
 
 def _merge_run(data: bytes, start: int, period: int, entry: _MatcherEntry) -> Iterator[_Hit]:
-    """A hit that overlaps the one before, and all that follow in the same way: one long hit, and the last ones one by one,
-    because whether those are the last is not certain before more bytes are there."""
+    """Merges overlapping hits into one long hit, with the last ones one by one: more bytes may still extend the run."""
     size = len(entry.spelling.text)
     count = _count_repeated(data, start + size, period) // period
     single = min(count, (REACH + size) // period + 1)
@@ -294,7 +293,7 @@ def _merge_run(data: bytes, start: int, period: int, entry: _MatcherEntry) -> It
 
 
 def _count_repeated(data: bytes, at: int, period: int) -> int:
-    """How many bytes are the same as those a period before."""
+    """Counts the bytes that repeat those one period before."""
     found, step = 0, 64
     while step:
         piece = data[at + found : at + found + step]
@@ -326,7 +325,7 @@ def _find_compact_span(data: bytes, view: bytes, places: _ViewOffsets, hit: _Hit
 
 
 def _max_stretch(length: int) -> int:
-    """How far a spelling may be stretched by blanks and backslashes."""
+    """Returns how far blanks and backslashes may stretch a spelling."""
     return 4 * length + _GAP
 
 
@@ -339,7 +338,7 @@ def _list_openings(spelling: SecretSpelling) -> Iterable[bytes]:
 
 
 def _is_word(data: bytes, start: int, end: int) -> bool:
-    """No letter, digit or underscore touches it."""
+    """Returns True when no letter, digit or underscore touches it."""
     before = data[max(0, start - 4) : start].decode("utf-8", "ignore")[-1:]
     after = data[end : end + 4].decode("utf-8", "ignore")[:1]
     return not (before.isalnum() or before == "_" or after.isalnum() or after == "_")

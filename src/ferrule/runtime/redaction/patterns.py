@@ -1,10 +1,10 @@
-"""Patterns of secrets: well-known tokens, and patterns of one's own (`[[redaction.patterns]]`).
+"""Patterns of secrets: well-known tokens, and the workspace's own patterns (`[[redaction.patterns]]`).
 
-Tokens of known services, bearer tokens and private keys begin with words that hardly stand anywhere else; only there the
-whole shape is looked at, so texts without them cost one quick pass. Ids, digests, addresses and encoded pictures have no
-such shape. Own patterns are compiled and tried out when settings are loaded. Python's expressions know no time limit, so
-one that explodes on short texts is refused, each looks at a few thousand characters at a time, and a slow one takes out
-the rest unread.
+Tokens of known services, bearer tokens and private keys begin with rare words; only there the whole shape is
+matched, so texts without them cost one quick pass. Ids, digests, addresses and encoded pictures have no such shape.
+Own patterns are compiled and tried when settings are loaded. Python's expressions have no time limit, so one that
+explodes on short texts is refused, each scans a few thousand characters at a time, and a slow one redacts the rest
+unread.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ferrule.model.persistence import RedactionPattern
 from ferrule.runtime.redaction.matcher import SecretSpan
 
 MAX_MATCH_CHARS = 4096
-"""A match of more characters than this is not seen whole."""
+"""A longer match is not seen completely."""
 _MAX_NARROW_CHARS = 256
 _PATIENCE_SECONDS = 0.5
-"""What one pattern may take for one text, over all its windows."""
+"""The time limit of one pattern for one text, over all its windows."""
 _TRIAL_SECONDS = 0.02
 _SIZES = (*range(8, 33, 2), 64, 128, 256, 512)
 _CHARACTERS = "a0 "
 
 
 class Pattern:
-    """One expression, the name it is told under, and text that every match has in it."""
+    """One expression, the name it is reported under, and a literal that every match contains."""
 
     __slots__ = ("_expression", "_is_narrow", "_literal", "name")
 
@@ -56,11 +56,11 @@ class Pattern:
             )
 
     def may_hold(self, text: str) -> bool:
-        """False when a text lacks what every match has in it."""
+        """Returns False when a text lacks the literal of every match."""
         return self._literal in text
 
     def find_matches(self, text: str, start: int = 0) -> Iterator[tuple[int, int]]:
-        """Where it matches from `start` on, first things first, none within another."""
+        """Yields the matches from `start` on, in order, without overlaps."""
         if self._is_narrow:
             for found in self._expression.finditer(text, start) if self._literal in text else ():
                 if found.end() > found.start():
@@ -87,7 +87,7 @@ class Pattern:
 
 
 def _analyze(expression: re.Pattern[str]) -> tuple[str, bool]:
-    """The longest text that stands in every match, and whether all matches are short."""
+    """Returns the longest literal of every match, and whether all matches are short."""
     parsed = re._parser.parse(expression.pattern)  # type: ignore[attr-defined]
     _, longest = parsed.getwidth()
     if expression.flags & re.IGNORECASE:
@@ -99,7 +99,7 @@ def _analyze(expression: re.Pattern[str]) -> tuple[str, bool]:
 
 
 def _is_quick(expression: re.Pattern[str]) -> bool:
-    """Tried on texts of one character repeated, growing, so that one that explodes is caught while it is small."""
+    """Returns False for an expression that explodes on growing texts of one repeated character, while it is still small."""
     own = [character for character in dict.fromkeys(expression.pattern) if character not in "()[]{}|?*+\\^$"]
     for character in (*_CHARACTERS, *own[:3]):
         for size in _SIZES:
@@ -108,30 +108,32 @@ def _is_quick(expression: re.Pattern[str]) -> bool:
             expression.search(text)
             if time.perf_counter() - started > _TRIAL_SECONDS:
                 started = time.perf_counter()
-                expression.search(text)  # once more: the machine may have been busy
+                expression.search(text)  # again: the machine may have been busy
                 if time.perf_counter() - started > _TRIAL_SECONDS:
                     return False
     return True
 
 
 MAX_SHAPE_BYTES = 4096
-"""A shape that goes on for more bytes than this is not waited for in a stream."""
+"""A stream waits for no more bytes of a shape than this."""
 _EDGE = rb"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
-"""Where a token may begin: not within a word; but the end of an escape is no word."""
+"""The place where a token may begin: not within a word, but right after an escape."""
 _HAS_DIGIT = rb"(?=[A-Za-z._~+/-]{0,200}[0-9])"
 BODY = re.compile(rb"[\w.~+/=-]*")
-"""What a token goes on with."""
+"""The characters a token goes on with."""
 _BREAK = rb"(?:\s|\\+[rn])"
 _KEY = rb"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _PEM, _END = rb"-----BEGIN " + _KEY, rb"-----END " + _KEY
 
 _HEADER = rb"[A-Z][A-Za-z-]{1,20}: [A-Za-z0-9 ,.()/+-]{0,80}"
-"""A key may have such lines; nothing else may stand within, for whatever stands there is hidden from those who approve."""
+"""A header line of a key. Nothing else may be inside, since all of it is hidden from those who approve."""
 
 
 class _SecretShape:
-    """One shape: how it begins, what the whole looks like, and what may still become one. Made ready when it is first looked
-    for: most processes never meet one."""
+    """The shape of one kind of secret: its openings, the whole, and an unfinished beginning.
+
+    Compiled when first needed: most processes never meet one.
+    """
 
     def __init__(
         self, name: str, openings: tuple[bytes, ...], core: bytes, still_open: bytes, edge: bytes, end: bytes = b""
@@ -142,24 +144,24 @@ class _SecretShape:
 
     @cached_property
     def core(self) -> re.Pattern[bytes]:
-        """The shape itself."""
+        """The expression of the shape itself."""
         return re.compile(self._core)
 
     @cached_property
     def in_place(self) -> re.Pattern[bytes]:
-        """The shape where it may stand."""
+        """The expression of the shape with its surroundings."""
         return re.compile(self._edge + self._core + self._end)
 
     @cached_property
     def beginning(self) -> re.Pattern[bytes]:
-        """What may become one with more bytes."""
+        """The expression of bytes that may become the shape with more of them."""
         return re.compile(rb"(?:" + self._still_open + rb")\Z")
 
 
 def _make_token(
     name: str, *openings: bytes, body: bytes, rest: bytes, edge: bytes = _EDGE, end: bytes = b""
 ) -> _SecretShape:
-    """Openings followed by `rest`, which is made of `body` characters."""
+    """Builds the shape of openings followed by `rest`, which consists of `body` characters."""
     words = rb"(?:" + rb"|".join(map(re.escape, openings)) + rb")"
     return _SecretShape(name, openings, words + rest, words + body + rb"*", edge, end)
 
@@ -200,7 +202,7 @@ _SHAPES = (
 )  # fmt: skip
 _BY_OPENING = {opening: shape for shape in _SHAPES for opening in shape.openings}
 OPENINGS = tuple(_BY_OPENING)
-"""How the shapes begin."""
+"""The openings of all shapes."""
 _LONGEST_OPENING = max(map(len, OPENINGS))
 _PREFIXES = frozenset(opening[:end] for opening in OPENINGS for end in range(1, len(opening)))
 _automaton = BytesAhoCorasick(OPENINGS, matchkind=MatchKind.Standard, implementation=Implementation.DFA)
@@ -208,18 +210,18 @@ _HINT = re.compile(
     rb"[kgbBxKSIyf-][-_hleEoIzJBr](?:(?<=k[-_])|(?<=fr)l_|(?<=gh)[pousr]_|(?<=gl)pat|(?<=b_)pat|(?<=[bB]e)ar|(?<=BE)AR|(?<=xo)x"
     rb"|(?<=[KS]I)A|(?<=Iz)a|(?<=yJ)|(?<=-B))"
 )
-"""Some letters of every opening that seldom stand together elsewhere."""
+"""A few letters of every opening that are rare together elsewhere."""
 _SHORT = 512
-"""In so few bytes the hint is quicker: the automaton lets other threads go first, who may take their time."""
+"""Up to this size the hint is quicker: the automaton releases the GIL, and getting it back may take long."""
 
 
 def is_harmless(data: bytes) -> bool:
-    """True for short bytes that have no opening. False says nothing."""
+    """Returns True for short bytes without an opening. False means nothing."""
     return len(data) <= _SHORT and _HINT.search(data) is None
 
 
 def find_openings(data: bytes) -> list[tuple[int, bytes]]:
-    """Where which opening stands."""
+    """Returns the openings in the data, each with its position."""
     if is_harmless(data):
         return []
     found = _automaton.find_matches_as_indexes(data, overlapping=True)
@@ -227,17 +229,17 @@ def find_openings(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def may_hold(data: bytes, openings: Iterable[tuple[int, bytes]]) -> bool:
-    """False when none of the openings goes on like its shape, whatever stands around it."""
+    """Returns False when none of the openings continues like its shape, whatever surrounds it."""
     return any(_BY_OPENING[opening].core.match(data, start) for start, opening in openings)
 
 
 def find_spans(data: bytes, openings: Iterable[tuple[int, bytes]]) -> Iterator[SecretSpan]:
-    """Every well-known shape that begins with one of these openings."""
+    """Yields every well-known shape that begins with one of these openings."""
     ends: dict[str, int] = {}
     for start, opening in sorted(openings):
         shape = _BY_OPENING[opening]
         if start < ends.get(shape.name, 0):
-            continue  # within the one before; looking again at every word of a long one would take for ever
+            continue  # inside the previous match; matching at every word of a long one would be quadratic
         found = shape.in_place.match(data, start)
         if found is not None:
             ends[shape.name] = found.end()
@@ -247,7 +249,7 @@ def find_spans(data: bytes, openings: Iterable[tuple[int, bytes]]) -> Iterator[S
 
 
 def find_open_end(data: bytes, since: int) -> int:
-    """Where the first text begins, from `since` on, that may turn out to be such a shape once more bytes are there."""
+    """Returns the start of the first bytes, from `since` on, that may become such a shape once more bytes arrive."""
     end = len(data)
     begin = max(since, end - MAX_SHAPE_BYTES)
     for start, opening in find_openings(data[begin:]):

@@ -1,8 +1,8 @@
-"""Takes known secrets, and everything else that must not be told, out of texts, values and streams (AT-84, AT-124, AT-233).
+"""The redactor: removes known secrets and well-known tokens from texts, values and streams (AT-84, AT-124, AT-233).
 
-It names what it took out: `secret:NAME`, `pattern:NAME`, and `sensitive_field` for values that are secret for one call
-only. In JSON values it cleans texts, keys and numbers, however deep. Settings say which environment variables hold
-secrets; parts that fetch credentials add theirs as they go.
+It reports what it removed by name: `secret:NAME`, `pattern:NAME`, and `sensitive_field` for values that are secret
+for one call only. In JSON values it cleans texts, keys and numbers, at any depth. Settings say which environment
+variables hold secrets; parts that fetch credentials add theirs as they go.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNPACKABLE = (OverflowError, RecursionError, TypeError, UnicodeEncodeError, Val
 
 
 def normalize_number(secret: str) -> str:
-    """A secret that may stand in a value as a number, as such; empty for any other."""
+    """Returns a secret in the form a JSON number would have; empty for one that is no number."""
     text = secret.strip()
     if not text or not text[-1].isdecimal() or len(text) > 400:
         return ""
@@ -41,7 +41,7 @@ def normalize_number(secret: str) -> str:
 
 
 def clean_value(search: Search, numbers: Mapping[str, str], value: Any) -> tuple[Any, tuple[str, ...]]:
-    """The value without secrets, and what was taken out; the very value given when that is nothing."""
+    """Redacts a value; returns the very value when it is clean, and the names of what was removed."""
     if not search.patterns and _is_clean(search, value, with_numbers=bool(numbers)):
         return value, ()
     changed, names = search.clean_texts(dict.fromkeys(_iter_leaves(value, (str,))))
@@ -53,9 +53,9 @@ def clean_value(search: Search, numbers: Mapping[str, str], value: Any) -> tuple
 
 
 def _is_clean(search: Search, value: Any, *, with_numbers: bool) -> bool:
-    """A quick look at the whole value as bytes, which settles most of them."""
+    """Scans the encoded value once, which settles most values."""
     try:
-        if search.may_hold(_pack(value)):  # texts stand in it as they are
+        if search.may_hold(_pack(value)):  # msgpack keeps texts as they are
             return False
         return not with_numbers or not search.may_hold(msgspec.json.encode(value))
     except _UNPACKABLE:
@@ -63,7 +63,7 @@ def _is_clean(search: Search, value: Any, *, with_numbers: bool) -> bool:
 
 
 def _iter_leaves(value: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
-    """Every text or number in a value, keys included. Parts that are there twice, or within themselves, count once."""
+    """Yields every text or number in a value, keys included. Shared and recursive parts are visited once."""
     seen: set[int] = set()
     stack = [value]
     while stack:
@@ -78,14 +78,14 @@ def _iter_leaves(value: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
 
 
 def _format_number(number: float) -> str:
-    """As JSON has it; empty for true and false."""
+    """Formats a number as JSON does; empty for true and false."""
     if isinstance(number, bool):
         return ""
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     try:
         return repr(number)
-    except ValueError:  # more digits than Python likes to write
+    except ValueError:  # past Python's limit for digits of an int
         return ""
 
 
@@ -118,7 +118,7 @@ def _copy_clean(value: Any, changed: Mapping[str, str], numbers: Mapping[str, st
 
 
 def _rename_members(node: dict[Any, Any], changed: Mapping[str, str], copy: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    """The members under the names they will have. Two names that were secret stay two, and all stay in their order."""
+    """Lists the members under their redacted names. Two names that were secret stay two, in order."""
     named = []
     number = 1
     for name, member in node.items():
@@ -133,13 +133,13 @@ def _rename_members(node: dict[Any, Any], changed: Mapping[str, str], copy: dict
 
 SENSITIVE_FIELD = "sensitive_field"
 MAX_LEARNED = 4096
-"""So many learned secrets are kept; then the one learned longest ago makes way. Those of the settings always stay."""
+"""The limit of learned secrets; the oldest makes way. Those of the settings always stay."""
 _MAX_RECENT = 16
-"""So many new secrets are looked for beside the others before all are put together: that takes a few milliseconds."""
+"""New secrets searched beside the others before one automaton is built from all: that takes milliseconds."""
 
 
 class KnownSecrets:
-    """What is known to be secret: meets `contracts.redactor.Redactor`. Safe from any thread."""
+    """The secrets known to this process: implements `contracts.redactor.Redactor`. Safe from any thread."""
 
     def __init__(self, settings: RedactionSettings, environment: Mapping[str, str]) -> None:
         """Raises SettingsError for a pattern that cannot be used."""
@@ -166,7 +166,7 @@ class KnownSecrets:
         """True when it knows no secret and no pattern: without `also`, nothing need be looked at."""
 
     def add(self, name: str, value: str) -> None:
-        """Learn a secret, by the name it is told under. Learning one again costs nothing."""
+        """Adds a secret under a name. Adding it again costs nothing."""
         key = f"secret:{name}", value.strip()
         if key in self._learned or key in self._recent or key in self._fixed:
             return
@@ -180,12 +180,12 @@ class KnownSecrets:
             self.is_idle = False
 
     def text(self, text: str, also: Iterable[str] = ()) -> tuple[str, tuple[str, ...]]:
-        """The text without secrets, and what was taken out of it."""
+        """Redacts a text; returns it and the names of what was removed."""
         changed, names = self._search_with(also).clean_texts((text,))
         return changed.get(text, text), names
 
     def value(self, value: Any, also: Iterable[str] = ()) -> tuple[Any, tuple[str, ...]]:
-        """A JSON value without secrets, keys included, and what was taken out. The very value given when that is nothing."""
+        """Redacts a JSON value, keys included; returns the very value when it is clean, and the names of what was removed."""
         also = tuple(also)
         search = self._search_with(also)
         numbers = self._numbers
@@ -194,14 +194,14 @@ class KnownSecrets:
         return clean_value(search, numbers, value)
 
     def may_hold(self, data: bytes) -> bool:
-        """False when bytes of text, in any container that leaves texts as they are, have nothing to take out. Quick."""
+        """Returns False when bytes that hold texts as they are have nothing to redact. Quick."""
         search = self._search or self._build_search()
         if self._is_simple and is_harmless(data):
             return False
         return bool(search.patterns) or search.may_hold(data)
 
     def stream(self, also: Iterable[str] = ()) -> RedactionStream:
-        """A filter for bytes. It knows what is secret by now, not what is added later."""
+        """Opens a filter for bytes. It knows the secrets of now, not those added later."""
         return RedactionStream(self._search_with(also))
 
     def _search_with(self, also: Iterable[str]) -> Search:
@@ -234,7 +234,7 @@ class KnownSecrets:
 
 
 ONLY_GIVEN = KnownSecrets(RedactionSettings(well_known=False), {})
-"""Knows nothing by itself: for what is secret in one call only."""
+"""A redactor without secrets of its own: for values that are secret in one call only."""
 
 
 def _trim(learned: dict[tuple[str, str], tuple[SecretSpelling, ...]]) -> None:

@@ -1,4 +1,4 @@
-"""Looks for everything at once: known secrets, well-known shapes and patterns of one's own. Says where, and under what name."""
+"""Searches bytes for known secrets, well-known shapes and own patterns in one pass; returns positions and names."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from ferrule.runtime.redaction.matcher import Matcher, SecretSpan
 from ferrule.runtime.redaction.patterns import MAX_MATCH_CHARS, Pattern
 
 MARK = b"[REDACTED]"
-"""What stands in place of what was taken out."""
+"""The replacement of every redacted span."""
 _SEPARATOR = b"\xff\xfe\xff\xfe"
-"""Between texts that are looked at together: no text has it, and nothing goes across it."""
+"""Separates texts that are searched together: no UTF-8 text contains it, and no match crosses it."""
 
 
 _CUT_OFF = "…".encode()
-"""Where a message was cut short: what stands before it may be the beginning of a secret."""
+"""The mark of a truncated message: the text before it may be the beginning of a secret."""
 CUT_OFF = "cut_off"
-"""The name under which the beginning of a secret is told; of which, is not known for certain."""
+"""The name under which the beginning of a secret is reported; which secret is uncertain."""
 
 
 class Search(NamedTuple):
-    """What is looked for."""
+    """A search for known secrets, well-known shapes and own patterns."""
 
     matchers: tuple[Matcher, ...] = ()
     is_well_known: bool = False
     patterns: tuple[Pattern, ...] = ()
 
     def may_hold(self, data: bytes) -> bool:
-        """False when none of these texts in a row has a secret or a well-known shape. Says nothing of patterns."""
+        """Returns False when the data has no secret and no well-known shape. Does not check patterns."""
         if not self.matchers:
             openings = well_known.find_openings(data) if self.is_well_known else ()
             return bool(openings) and well_known.may_hold(data, openings)
@@ -41,7 +41,7 @@ class Search(NamedTuple):
         return self.is_well_known and well_known.may_hold(data, self._choose_openings(data, noticed))
 
     def find_spans(self, data: bytes) -> list[SecretSpan]:
-        """Secrets and well-known shapes in bytes, in no order."""
+        """Finds secrets and well-known shapes, in no order."""
         noticed: list[tuple[int, bytes]] = []
         found = [span for matcher in self.matchers for span in matcher.find_spans(data, noticed)]
         if self.is_well_known:
@@ -51,7 +51,7 @@ class Search(NamedTuple):
         return found
 
     def _find_cut_off(self, data: bytes) -> Iterator[SecretSpan]:
-        """Beginnings of secrets where a text was cut short: however long they are, and however often that happened."""
+        """Yields the beginnings of secrets where a text was truncated."""
         for matcher in self.matchers:
             for start, end in matcher.find_beginnings(data, _CUT_OFF):
                 yield SecretSpan(start, end, CUT_OFF)
@@ -61,12 +61,12 @@ class Search(NamedTuple):
         return noticed if is_noticed else well_known.find_openings(data)
 
     def find_pattern_spans(self, text: str) -> Iterator[SecretSpan]:
-        """Matches of patterns, in bytes of the encoded text."""
+        """Yields the matches of patterns, as positions in the encoded text."""
         for pattern in self.patterns:
             yield from iter_byte_spans(text, pattern.find_matches(text), pattern.name)
 
     def find_open_end(self, data: bytes, since: int) -> int:
-        """Where the first text begins, from `since` on, that may turn out to be something once more bytes are there."""
+        """Returns the start of the first bytes, from `since` on, that may become a match once more bytes arrive."""
         start = len(data) - MAX_MATCH_CHARS if self.patterns else len(data)
         if self.is_well_known:
             start = min(start, well_known.find_open_end(data, since))
@@ -75,7 +75,7 @@ class Search(NamedTuple):
         return max(since, start)
 
     def clean_texts(self, texts: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Those of the texts that have something to hide, without it; and what that was."""
+        """Returns the redacted form of each text that has something to hide, and the names of what was removed."""
         pieces = {text: text.encode("utf-8", "surrogatepass") for text in texts}
         spans = sorted(self.find_spans(_SEPARATOR.join(pieces.values())))
         changed: dict[str, str] = {}
@@ -99,7 +99,7 @@ class Search(NamedTuple):
 def iter_byte_spans(
     text: str, matches: Iterable[tuple[int, int]], name: str, errors: str = "surrogatepass"
 ) -> Iterator[SecretSpan]:
-    """Places among characters as places among bytes."""
+    """Converts positions of characters into positions of bytes."""
     character = byte = 0
     is_plain = text.isascii()
     for start, end in matches:
@@ -113,7 +113,7 @@ def iter_byte_spans(
 
 
 def replace_spans(data: bytes, spans: Iterable[SecretSpan]) -> bytes:
-    """The bytes with a mark in place of each span; spans that overlap or touch get one mark. They come in order."""
+    """Replaces each span by a mark; spans that overlap or touch get one. They come in order."""
     pieces: list[bytes] = []
     covered = -1
     for start, end, _ in spans:
@@ -125,7 +125,7 @@ def replace_spans(data: bytes, spans: Iterable[SecretSpan]) -> bytes:
 
 
 def decode_text(data: bytes) -> str:
-    """Text again. Where a cut left half a character behind, that is replaced."""
+    """Decodes redacted bytes; a half character left by a cut is replaced."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:

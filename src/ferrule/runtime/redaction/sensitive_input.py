@@ -1,7 +1,7 @@
-"""Keeps sensitive members of a tool's input out of everything people and logs see (AT-84, AT-253, AT-271).
+"""Masks the sensitive members of a tool's input wherever people or logs see it (AT-84, AT-253, AT-271).
 
-`Mask` knows where sensitive members stand and replaces them; `scrub` removes their very values from other texts, such as
-an error a system behind a tool gave. Where a schema leaves a doubt, more is masked rather than less.
+`Mask` knows the places of sensitive members and replaces them; `scrub_values` removes their values from other texts,
+such as an upstream error. Where a schema leaves a doubt, more is masked rather than less.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from ferrule.runtime.redaction.sensitive_places import SensitivePlaces, find_mar
 REDACTED = "[REDACTED]"
 _REDACTED_JSON = b'"[REDACTED]"'
 _MAX_DEPTH = 200
-"""How many levels are looked at: twice as many as any input has that is let through. The interpreter's own limit is no bound: it
-differs between versions, and counts the frames of whoever calls."""
+"""The nesting limit: twice that of valid input. The interpreter's own limit differs between versions and callers."""
 
 
 class _TooDeep(Exception):
-    """A value is nested deeper than we look."""
+    """Raised for a value nested deeper than the limit."""
 
 
 class _Unreadable(Exception):
-    """A text is no JSON, or JSON that nobody can hold."""
+    """Raised for a text that is no JSON, or JSON that cannot be decoded."""
 
 
 class Mask:
@@ -41,18 +40,18 @@ class Mask:
 
     @classmethod
     def of(cls, tool: Tool) -> Mask | None:
-        """The tool's mask; None when nothing in its input is sensitive."""
+        """Returns the tool's mask; None when nothing in its input is sensitive."""
         places = find_sensitive_places(tool)
         return None if places is None else cls(places)
 
     @classmethod
     def of_schema(cls, schema: dict[str, Any]) -> Mask | None:
-        """The mask of any other value that a schema describes, such as an answer; None when nothing in it is sensitive."""
+        """Returns the mask of another value with a schema, such as an answer; None when nothing in it is sensitive."""
         places = find_marked_places(schema)
         return None if places is None else cls(places)
 
     def mask_json(self, text: bytes) -> bytes:
-        """JSON with its sensitive members masked. What cannot be read is masked whole."""
+        """Masks the sensitive members of JSON; unreadable text is masked as a whole."""
         try:
             value = _decode(text)
         except (_Unreadable, _TooDeep):
@@ -60,14 +59,14 @@ class Mask:
         return _encode(self.mask_value(value))
 
     def mask_value(self, value: Any) -> Any:
-        """The value with its sensitive members masked; the value that was given stays as it is."""
+        """Returns a copy of the value with its sensitive members masked."""
         try:
             return _mask(value, self._places, 0)
         except _TooDeep:
             return REDACTED
 
     def hides(self, path: Path) -> bool:
-        """True when what stands at a path is sensitive, or part of something sensitive."""
+        """Returns True when the value at a path is sensitive, or part of something sensitive."""
         places = self._places
         for step in path:
             if places.is_sensitive:
@@ -76,7 +75,7 @@ class Mask:
         return places.is_sensitive
 
     def list_values(self, value: Any) -> frozenset[str]:
-        """The sensitive values in an input, as text, for `scrub`."""
+        """Lists the sensitive values of an input as text, for `scrub_values`."""
         found: set[str] = set()
         try:
             _gather_values(value, self._places, found, 0)
@@ -101,7 +100,7 @@ def _mask(value: Any, places: SensitivePlaces, depth: int) -> Any:
 
 
 def _mask_text(text: str, places: SensitivePlaces, depth: int) -> str:
-    """A text where members were expected: models send JSON inside a string."""
+    """Masks a text where members were expected: models send JSON inside a string."""
     if not places.admits_text:
         return REDACTED
     if not text.lstrip().startswith(("{", "[")):
@@ -143,7 +142,7 @@ def _decode(text: bytes) -> Any:
 
 
 def _iter_leaves(value: Any) -> Iterable[str]:
-    """Every scalar in a value, as text. Booleans and null are no secrets."""
+    """Yields every scalar of a value as text. Booleans and null are no secrets."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -166,12 +165,12 @@ def _encode(value: Any) -> bytes:
 
 
 def mask_all_members(value: Any) -> Any:
-    """What is left of an input where nobody can say what in it is sensitive: the names of its members."""
+    """Masks every member of an input when nothing says which are sensitive; keeps the names."""
     return dict.fromkeys(value, REDACTED) if isinstance(value, dict) else REDACTED
 
 
 def mask_all_json(text: bytes) -> bytes:
-    """The same for JSON; what cannot be read is masked whole."""
+    """Masks every member of JSON; unreadable text is masked as a whole."""
     try:
         return _encode(mask_all_members(_decode(text)))
     except (_Unreadable, _TooDeep):
@@ -179,7 +178,7 @@ def mask_all_json(text: bytes) -> bytes:
 
 
 def scrub_values(value: Any, secrets: Iterable[str]) -> Any:
-    """A text, or any JSON value, without these very values, in whatever spelling; the very value given when it has none."""
+    """Removes values from a text or JSON value, in any spelling; returns the very value when it has none."""
     secrets = tuple(secrets)
     if not secrets:
         return value

@@ -1,7 +1,7 @@
-"""Where sensitive members stand in a tool's input: listed in its contract, or marked in its schemas at any depth.
+"""The places of sensitive members in a tool's input: listed in its contract, or marked in its schemas at any depth.
 
-Marks: `sensitive: true`, `writeOnly: true`, `format: password`. A listed bare name is sensitive wherever it stands; a path
-(`payment.card`, `/payment/card`, `items[].token`) where it leads. Lists on the way do not count.
+Marks: `sensitive: true`, `writeOnly: true`, `format: password`. A listed bare name is sensitive everywhere; a path
+(`payment.card`, `/payment/card`, `items[].token`) only where it leads. Lists on the way do not count.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _CLOSING = ("additionalProperties", "unevaluatedProperties")
 _INDEX = re.compile(r"\[[^\]]*\]")
 
 TrailSpot = tuple[int, int]
-"""How far along which listed path."""
+"""A position along one listed path."""
 
 
 class SensitivePlaces:
-    """The sensitive places at and below one value. Kept once made: inputs of a tool lead to the same few."""
+    """The sensitive places at and below one value, cached: inputs of a tool lead to the same few."""
 
     __slots__ = ("_atlas", "_below", "_items", "_schemas", "_spots", "admits_text", "is_sensitive", "leads_on")
 
@@ -48,10 +48,10 @@ class SensitivePlaces:
         """A plain text may stand here, as far as the schemas say."""
 
     def find_member(self, name: str) -> SensitivePlaces:
-        """The places at and below a member."""
+        """Returns the places at and below a member."""
         if not self.leads_on:
             return NOWHERE
-        # Names that nobody speaks of are all alike, so that inputs cannot make this grow.
+        # All unknown names share one entry, so that hostile inputs cannot grow the cache.
         known = name if name in self._atlas.vocabulary else None
         found = self._below.get(known)
         if found is None:
@@ -59,7 +59,7 @@ class SensitivePlaces:
         return found
 
     def find_items(self) -> SensitivePlaces:
-        """The places at and below the members of a list."""
+        """Returns the places at and below the items of a list."""
         if not self.leads_on:
             return NOWHERE
         if self._items is None:
@@ -78,12 +78,12 @@ class SensitivePlaces:
         return self._atlas.find_places(schemas, frozenset(spots), name in self._atlas.names or self._is_stray(name))
 
     def _is_stray(self, name: str) -> bool:
-        """A member no schema knows where none but known ones may stand: perhaps a sensitive one under a wrong name."""
+        """Returns True for an unknown member where only known ones are allowed: it may be a sensitive one, misspelt."""
         return any(map(_is_closed, self._schemas)) and not any(_declares(group, name) for group in self._schemas)
 
 
 class PlaceAtlas:
-    """What is known about one tool: its schemas, which of them lead to a sensitive one, and the listed names and paths."""
+    """The schemas of one tool, which of them lead to a sensitive one, and the listed names and paths."""
 
     __slots__ = ("_known", "is_unclear", "leading", "names", "trails", "views", "vocabulary")
 
@@ -101,12 +101,12 @@ class PlaceAtlas:
         self._known: dict[Any, SensitivePlaces] = {}
 
     def find_root(self) -> SensitivePlaces:
-        """The places in the whole input."""
+        """Returns the places in the whole input."""
         schemas = tuple(view.about([view.root]) for view in self.views)
         return self.find_places(schemas, frozenset((number, 0) for number in range(len(self.trails))), False)
 
     def find_places(self, schemas: tuple[Schemas, ...], spots: frozenset[TrailSpot], is_named: bool) -> SensitivePlaces:
-        """The places where these schemas speak: the same object every time, so that a recursive schema comes to an end."""
+        """Returns the places for these schemas: the same object every time, so that a recursive schema ends."""
         key = (tuple(frozenset(map(id, group)) for group in schemas), spots, is_named)
         found = self._known.get(key)
         if found is None:
@@ -115,7 +115,7 @@ class PlaceAtlas:
 
 
 def find_sensitive_places(tool: Tool) -> SensitivePlaces | None:
-    """The sensitive places of a tool's input; None when there are none."""
+    """Returns the sensitive places of a tool's input; None without any."""
     listed = _list_fields(tool)
     texts = [bytes(schema) for schema in (tool.input_schema, tool.runtime_input_schema) if schema is not None]
     if not listed and not any(hint in text or b"\\u" in text for text in texts for hint in _HINTS):
@@ -125,7 +125,7 @@ def find_sensitive_places(tool: Tool) -> SensitivePlaces | None:
 
 
 def find_marked_places(schema: dict[str, Any]) -> SensitivePlaces | None:
-    """The places that a schema marks as sensitive; None when there are none."""
+    """Returns the places that a schema marks as sensitive; None without any."""
     atlas = PlaceAtlas([schema], [])
     return atlas.find_root() if atlas.leading else None
 
@@ -140,7 +140,7 @@ def _list_fields(tool: Tool) -> list[str]:
 
 
 def _list_trails(word: str) -> list[tuple[str, ...]]:
-    """The paths a listed field may mean."""
+    """Lists the paths that a listed field may mean."""
     if word.startswith("/"):
         return [read_pointer(word)]
     plain = _INDEX.sub("", word.removeprefix("$.")).strip(".")
@@ -165,7 +165,7 @@ def _is_marked(schema: dict[str, Any]) -> bool:
 
 
 def _find_leading(view: SchemaView, vocabulary: set[str]) -> set[int]:
-    """The ids of all schemas from which a sensitive one can be reached. Adds every property's name to the vocabulary."""
+    """Returns the ids of all schemas that lead to a sensitive one. Adds every property's name to the vocabulary."""
     above: dict[int, set[int]] = {}
     marked: set[int] = set()
     seen: set[int] = set()

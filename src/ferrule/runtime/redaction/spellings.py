@@ -1,7 +1,7 @@
-"""How one secret may be written: as it is, escaped, percent-encoded, as base64 or as hex, alone or in the middle of more.
+"""Spellings of a secret: as it is, escaped, percent-encoded, in base64 or hex, alone or inside more text.
 
-Base64 hides a secret in three ways, by where it begins among the bytes around it; each leaves a middle part that is always
-the same, so that a secret inside an encoded document is found without decoding anything.
+The base64 of a secret depends on its offset among the bytes around it, in three ways; each leaves a middle part that
+is always the same, so that a secret inside an encoded document is found without decoding anything.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from urllib.parse import quote, quote_plus
 import msgspec
 
 MIN_CHARS = 4
-"""Secrets of fewer characters count only where they stand alone, and in no encoding: a "7" in "1789" gives nothing away."""
+"""Shorter secrets count only where they stand alone, and in no encoding: a "7" in "1789" gives nothing away."""
 MIN_BASE64_CHARS = 6
-"""Base64 with fewer fixed characters counts only as a whole word, for chance writes it too: secrets of 4 bytes and fewer."""
+"""Base64 with fewer fixed characters counts only as a whole word, since it occurs by chance."""
 MAX_PIECE_CHARS = 1024
-"""A longer secret is looked for in pieces of this size, so that one long file does not take all memory."""
+"""A longer secret is searched in pieces of this size, so that one long file does not take all memory."""
 _LINE = 32
 _URI_COMPONENT = "!'()*~"
 _URI = ";/?:@&=+$,#!'()*~"
@@ -31,18 +31,20 @@ _ESCAPE = re.compile(r"\\u[0-9a-f]{4}")
 _SIMPLE = re.compile(r"[A-Za-z0-9_.-]+")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/=_-]+")
 _DOUBLED = re.compile(r"[\\\"']")
-"""What is written with one more backslash at each level of JSON, and of Python's `repr`."""
+"""The characters that get one more backslash at each level of JSON, and of Python's `repr`."""
 
 IGNORED_BYTES = b" \t\r\n\\|>"
-"""What does not count inside base64, hex and escapes: lines are wrapped, indented and quoted, and each JSON inside JSON doubles
-the backslashes."""
+"""Ignored inside base64, hex and escapes:
+
+lines are wrapped, indented and quoted, and each JSON inside JSON doubles the backslashes.
+"""
 _BREAKS = (b"\\n", b"\\r", b"\\t")
 _MIN_DEEP_BYTES = 8
-"""Escapes of more than two levels are looked for in secrets of so many bytes and more."""
+"""Escapes of more than two levels are searched only for secrets of at least this size."""
 
 
 def blank_escapes(data: bytes) -> bytes:
-    """The bytes with blanks in place of escapes that stand for blanks, so that everything stays where it is."""
+    """Replaces escapes of blanks by blanks of the same length, so that positions stay valid."""
     for escape in _BREAKS if b"\\" in data else ():
         data = data.replace(escape, b"  ")
     return data
@@ -55,16 +57,16 @@ class SecretSpelling(NamedTuple):
     is_word: bool = False
     """It counts only where no letter, digit or underscore touches it."""
     is_compact: bool = False
-    """Base64, hex or escapes: line breaks, indents and backslashes inside do not count, and are not in the text."""
+    """Base64, hex or escapes: line breaks, indents and backslashes inside are ignored, and missing in the text."""
     before: bool = False
     """The character before it holds bits of the secret too."""
     after: bool = False
     folds: bool = False
-    """Upper and lower case are the same; the text is in lower case."""
+    """Case does not matter; the text is in lower case."""
 
 
 def list_spellings(secret: str) -> tuple[SecretSpelling, ...]:
-    """Every way to write a secret that is looked for; none for what cannot be one: nothing, blanks, our own mark."""
+    """Lists every way to write a secret; none for an empty text, blanks, or our own mark."""
     bare = secret.strip()
     if not bare or bare in "[REDACTED]":
         return ()
@@ -76,7 +78,7 @@ def list_spellings(secret: str) -> tuple[SecretSpelling, ...]:
 
 
 def _iter_pieces(secret: str) -> Iterator[str]:
-    """The secret; in pieces when it is long; and the lines of a key, which are often shown one by one."""
+    """Yields the secret, pieces of a long one, and the lines of a key, which are often shown one by one."""
     if len(secret) <= MAX_PIECE_CHARS:
         yield secret
     else:
@@ -91,7 +93,7 @@ def _iter_pieces(secret: str) -> Iterator[str]:
 def _iter_spellings(secret: str) -> Iterator[SecretSpelling]:
     raw = secret.encode("utf-8", "surrogatepass")
     is_short = len(secret) < MIN_CHARS
-    is_simple = _SIMPLE.fullmatch(secret) is not None  # nothing to escape, so that most secrets take no time here
+    is_simple = _SIMPLE.fullmatch(secret) is not None  # nothing to escape: the quick path of most secrets
     yield SecretSpelling(raw, is_word=is_short)
     for text in () if is_simple else _iter_escaped(secret):
         written = text.encode("utf-8", "surrogatepass")
@@ -144,7 +146,7 @@ def _iter_json(secret: str) -> Iterator[str]:
 def _json_utf8(text: str) -> str:
     try:
         return msgspec.json.encode(text).decode()[1:-1]
-    except UnicodeEncodeError:  # half a surrogate pair; JSON has them, UTF-8 has not
+    except UnicodeEncodeError:  # a lone surrogate, which JSON allows and UTF-8 does not
         return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
@@ -170,7 +172,7 @@ def _iter_percent(secret: str) -> Iterator[str]:
 
 
 def _iter_base64(plain: bytes) -> Iterator[SecretSpelling]:
-    """The characters that are the same whatever stands around, for each of the three ways to begin."""
+    """Yields the characters that are the same whatever surrounds them, for each of the three offsets."""
     for offset in range(3):
         encoded = base64.b64encode(bytes(offset) + plain + bytes(3))
         first, last = -(-8 * offset // 6), 8 * (offset + len(plain)) // 6

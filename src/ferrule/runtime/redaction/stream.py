@@ -1,7 +1,7 @@
-"""Bytes on their way through a redactor, and a writer of payloads that lets no secret through.
+"""A redacting filter for streams of bytes, and a payload writer that redacts.
 
-However the bytes are cut into chunks, the output is the same. Bytes are held back only while they may be the beginning of
-something, and never more of them than that can be long. It does not know where payloads are stored.
+However the bytes are cut into chunks, the output is the same. Bytes are held back only while they may be the
+beginning of a match, and never more of them than a match can be long. It does not know where payloads are stored.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ferrule.runtime.redaction.patterns import BODY
 from ferrule.runtime.redaction.search import MARK, Search, iter_byte_spans
 
 _CONTEXT = 256
-"""So many bytes that were let through are kept, to see what stands before the next ones."""
+"""The passed bytes that are kept, since a match depends on the bytes before it."""
 
 
 class RedactionStream:
-    """A filter for bytes. Not for several threads at once."""
+    """A filter for one stream of bytes. Not for several threads at once."""
 
     __slots__ = ("_covered", "_data", "_done", "_looked", "_runs_on", "_search", "found")
 
@@ -35,15 +35,15 @@ class RedactionStream:
         self._runs_on = False
 
     def feed(self, chunk: bytes) -> bytes:
-        """What can be let through by now."""
+        """Returns the bytes that can be passed on by now."""
         return self._pass_through(bytes(chunk), is_end=False)
 
     def finish(self) -> bytes:
-        """The rest."""
+        """Returns the remaining bytes."""
         return self._pass_through(b"", is_end=True)
 
     def _pass_through(self, chunk: bytes, *, is_end: bool) -> bytes:
-        if self._runs_on:  # a token longer than any that is waited for: its end is still its end
+        if self._runs_on:  # the rest of a token longer than MAX_SHAPE_BYTES, whose beginning was replaced already
             body = BODY.match(chunk)
             assert body is not None
             self._runs_on = body.end() == len(chunk)
@@ -61,7 +61,7 @@ class RedactionStream:
         return passed
 
     def _find_settled_end(self, data: bytes, spans: list[SecretSpan]) -> int:
-        """Up to where nothing that comes can change what was found."""
+        """Returns the position up to which later bytes cannot change the matches."""
         stop = self._search.find_open_end(data, self._done)
         last = len(data) - REACH
         stop = min([stop, *(span.start for span in spans if span.end > last and span.start >= self._done)])
@@ -114,11 +114,11 @@ class RedactionStream:
 
 
 PIECE = 16 * 1024
-"""What comes in crumbs is looked through in pieces of so many bytes: each look has its price."""
+"""Small chunks are collected to this size before a scan, which has a fixed cost."""
 
 
 class RedactingWriter:
-    """A writer that takes secrets out of what it passes on."""
+    """A payload writer that redacts the bytes it passes on."""
 
     def __init__(self, writer: PayloadWriter, stream: RedactingStream) -> None:
         self._writer = writer
@@ -128,11 +128,11 @@ class RedactingWriter:
 
     @property
     def found(self) -> tuple[str, ...]:
-        """What was taken out, by name."""
+        """The names of the secrets that were removed."""
         return self._stream.found
 
     def write(self, chunk: bytes) -> None:
-        """Add bytes. Raises OSError."""
+        """Adds bytes. Raises OSError."""
         self._held += chunk
         self.size += len(chunk)
         if len(self._held) >= PIECE:
@@ -140,11 +140,11 @@ class RedactingWriter:
             self._held.clear()
 
     def close(self) -> StoredPayload:
-        """Make it readable. Raises OSError."""
+        """Writes the rest and completes the payload. Raises OSError."""
         self._writer.write(self._stream.feed(bytes(self._held)) + self._stream.finish())
         self._held.clear()
         return self._writer.close()
 
     def discard(self) -> None:
-        """Give it up."""
+        """Discards the payload."""
         self._writer.discard()

@@ -1,10 +1,9 @@
-"""Resource locks, and the doors where locks and limits let calls begin: calls that share a key do not overlap, unless both
-only share it.
+"""Resource locks, and the gates of locks and limits: calls that share a key do not overlap, unless both only share it.
 
-A call takes all of its locks at once, when it starts, or none: no call holds one lock while it waits for another. Waiting
-calls stand in the line of each of their keys, all joined in one step, so the oldest can always go once the holders have
-left. A nested call goes before calls that have not begun: whatever those wait for may be what its parent holds. All lanes
-share one `Doors`, which starts a place, takes back what a leaving one held, and lets the next go.
+A call takes all of its locks at once, when it starts, or none: no call holds one lock while it waits for another.
+Waiting calls stand in the line of each of their keys, all joined in one step, so the oldest can always go once the
+holders have left. A nested call goes before calls that have not begun: its parent may hold what those wait for. All
+lanes share one `SharedGates`, which starts a place, takes back what a leaving one held, and admits the next.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ class QueueLine(RemovableQueue):
         self.places: OrderedDict[QueuePlace, None] = OrderedDict()
 
     def push(self, place: QueuePlace) -> None:
-        """Stand at the end."""
+        """Appends a place."""
         self.places[place] = None
         place.queue = self
 
     def remove(self, place: QueuePlace) -> None:
-        """Take a place out."""
+        """Removes a place."""
         del self.places[place]
         place.queue = None
 
     @property
     def head(self) -> QueuePlace:
-        """The first one."""
+        """The first place."""
         return next(iter(self.places))
 
 
 class LockKey:
-    """One lock: who holds it, whose turn it is, who waits."""
+    """One lock: its holders, the places whose turn it is, and those that wait."""
 
     __slots__ = ("exclusive", "granted_exclusive", "granted_shared", "holders", "name", "nested", "shared", "stalled",
                  "waiting")  # fmt: skip
@@ -52,43 +51,43 @@ class LockKey:
         self.exclusive = 0
         self.shared = 0
         self.granted_exclusive = 0
-        """Places whose turn it is at this key, and which still wait for something else."""
+        """Places whose turn it is at this key, while they wait for something else."""
         self.granted_shared = 0
         self.waiting: OrderedDict[QueuePlace, bool] = OrderedDict()
         self.stalled = QueueLine()
-        """Places whose turn it was, and which a nested call has overtaken."""
+        """Places whose turn it was until a nested call overtook them."""
         self.nested: dict[tuple[QueuePlace | None, bool], QueueLine] = {}
         """Nested places that wait for holders, by the ancestor that holds the key too, and by mode."""
 
     @property
     def nested_count(self) -> int:
-        """How many nested places wait."""
+        """The number of nested places that wait."""
         return sum(len(line.places) for line in self.nested.values())
 
     @property
     def is_idle(self) -> bool:
-        """True when nobody holds the key, has a turn at it or waits."""
+        """True when no place holds the key, has a turn at it or waits."""
         return not (self.holders or self.granted_exclusive or self.granted_shared or self.waiting or self.nested_count)
 
     def may_be_granted(self, shared: bool) -> bool:
-        """True when a place that stands first may have its turn."""
+        """Returns True when the first place in line may have its turn."""
         if self.exclusive or self.granted_exclusive or self.nested:
             return False
         return shared or not (self.shared or self.granted_shared)
 
     def stalls(self, shared: bool) -> bool:
-        """True when a place whose turn it is cannot start: a nested call has come before it."""
+        """Returns True when a place whose turn it is cannot start, because a nested call overtook it."""
         return bool(self.exclusive or self.nested or (self.shared and not shared))
 
     def find_conflicts(self, place: QueuePlace, shared: bool) -> Iterator[QueuePlace]:
-        """The holders a nested place has to wait for; those it is part of do not count."""
+        """Yields the holders that block a nested place; its ancestors do not count."""
         line = set(place.iter_ancestors())
         for holder, shares in self.holders.items():
             if not (shared and shares) and holder is not place and holder not in line:
                 yield holder
 
     def admits(self, place: QueuePlace, shared: bool) -> bool:
-        """True when a nested place conflicts with no holder, but for those it is part of."""
+        """Returns True when a nested place conflicts with no holder but its ancestors."""
         exclusive, sharing = self.exclusive, self.shared
         for ancestor in place.iter_ancestors():
             if ancestor in self.holders:
@@ -100,7 +99,7 @@ class LockKey:
 
 
 class LockTable:
-    """All locks of a scheduler that anybody holds or wants."""
+    """All locks of a scheduler that are held or wanted."""
 
     __slots__ = ("keys",)
 
@@ -108,7 +107,7 @@ class LockTable:
         self.keys: dict[str, LockKey] = {}
 
     def join(self, place: QueuePlace) -> bool:
-        """Stand in the line of every key, at once. True when it is the place's turn at all of them."""
+        """Joins the line of every key at once. Returns True when it is the place's turn at all of them."""
         place.missing = len(place.locks)
         for name, shared in place.locks:
             key = self._get_key(name)
@@ -117,7 +116,7 @@ class LockTable:
         return place.missing == 0
 
     def stall(self, place: QueuePlace) -> bool:
-        """True when a nested call holds what it is the place's turn for; then the place waits until that has left."""
+        """Stalls a place whose lock a nested call holds; returns False when it can go on."""
         for name, shared in place.locks:
             key = self.keys[name]
             if key.stalls(shared):
@@ -126,7 +125,7 @@ class LockTable:
         return False
 
     def block(self, place: QueuePlace) -> bool:
-        """The same for a nested place, which has no turn to wait for: it waits only for those that run."""
+        """Blocks a nested place until the holders of its locks leave; returns False when it can go on."""
         for name, shared in place.locks:
             key = self._get_key(name)
             if not key.admits(place, shared):
@@ -136,7 +135,7 @@ class LockTable:
         return False
 
     def hold(self, place: QueuePlace, *, is_nested: bool) -> None:
-        """Take all locks of a place that starts."""
+        """Takes all locks of a place that starts."""
         for name, shared in place.locks:
             key = self._get_key(name)
             key.holders[place] = shared
@@ -148,7 +147,7 @@ class LockTable:
                 key.granted_exclusive -= not is_nested
 
     def drop(self, place: QueuePlace, *, has_turn: bool) -> None:
-        """Forget a place that leaves, held or not. Whoever can go now is told by `released`."""
+        """Removes a leaving place, whether it held locks or waited. `iter_released` then yields the next ones."""
         for name, shared in place.locks:
             key = self.keys.get(name)
             if key is None:
@@ -161,9 +160,9 @@ class LockTable:
                 key.granted_exclusive -= not shared
 
     def iter_released(self, locks: Locks) -> Iterator[QueuePlace]:
-        """The places that may try to start now, in order: nested ones, then those that were overtaken, then the next in line.
+        """Yields the places that may try to start now: nested ones, then those that were overtaken, then the next in line.
 
-        Each has to be tried before the following one is asked for.
+        Each has to be tried before the next one is requested.
         """
         for name, _ in locks:
             key = self.keys.get(name)
@@ -187,7 +186,7 @@ class LockTable:
         return key
 
     def _grant(self, key: LockKey) -> list[QueuePlace]:
-        """Give turns to the first in line as long as they go together; the places that have all of theirs."""
+        """Gives turns to the first in line as long as they are compatible; returns the places that have all of theirs."""
         ready = []
         while key.waiting:
             place, shared = next(iter(key.waiting.items()))
@@ -217,7 +216,7 @@ def _find_mode(place: QueuePlace, name: str) -> bool:
 
 
 def normalize_locks(locks: Locks) -> Locks:
-    """Locks sorted, each key once, exclusive where both were asked for."""
+    """Sorts locks, each key once, exclusive where both modes are stated."""
     if len(locks) < 2:
         return locks
     modes: dict[str, bool] = {}
@@ -227,7 +226,7 @@ def normalize_locks(locks: Locks) -> Locks:
 
 
 def would_deadlock(place: QueuePlace, keys: dict[str, LockKey]) -> bool:
-    """True when what a nested place would wait for waits, in the end, for a call that the place is part of."""
+    """Returns True when a nested place would wait, in the end, for a call that it is part of."""
     line = set(place.iter_ancestors())
     seen: set[QueuePlace] = set()
     stack = [place]
@@ -247,7 +246,7 @@ def would_deadlock(place: QueuePlace, keys: dict[str, LockKey]) -> bool:
 
 
 def _iter_waiting(place: QueuePlace) -> Iterator[QueuePlace]:
-    """The calls below a running one that wait for locks, or will."""
+    """Yields the calls below a running one that wait for locks, or will."""
     stack = [place]
     while stack:
         inner = stack.pop().inner
@@ -268,7 +267,7 @@ class SharedGates:
         self._limits: dict[tuple[str, str], Limit] = {}
 
     def use_limit(self, kind: str, name: str, most: int) -> Limit:
-        """A limit that lanes share. While it is in use, the strictest lane's number holds."""
+        """Returns a limit that lanes share. While it is in use, the strictest lane's number holds."""
         limit = self._limits.get((kind, name))
         if limit is None:
             limit = self._limits[kind, name] = Limit(kind, name, most)
@@ -278,21 +277,21 @@ class SharedGates:
         return limit
 
     def drop_limits(self, limits: tuple[Limit, ...]) -> None:
-        """Drop the limits that nobody uses any more."""
+        """Drops the limits that are not used any more."""
         for limit in limits:
             limit.users -= 1
             if not limit.users:
                 self._limits.pop((limit.kind, limit.name), None)
 
     def admit(self, place: QueuePlace) -> None:
-        """Take a place that its lane lets go to the doors of locks and limits."""
+        """Sends a place that its lane lets go to its locks and limits."""
         if place.parent is not None:
             self._begin_nested(place, None)
         elif not place.locks or self.locks.join(place):
             self._begin(place, None)
 
     def release(self, place: QueuePlace) -> None:
-        """Give back what a place had, and let go whoever can go now, in order."""
+        """Returns a place's locks and limits, and admits the next places in order."""
         has_turn = place.state == "waiting" and place.parent is None
         freed, place.taken = place.limits[: place.taken], 0
         if place.queue is not None:
@@ -310,7 +309,7 @@ class SharedGates:
             self.refill(limit)
 
     def refill(self, limit: Limit) -> None:
-        """Let those go that a limit held back, as far as it allows."""
+        """Admits the places that a limit held back, as far as it allows."""
         while limit.queue and limit.running < limit.most:
             place = limit.queue.pop()
             if place.parent is None:
@@ -319,12 +318,12 @@ class SharedGates:
                 self._begin_nested(place, limit)
 
     def _begin(self, place: QueuePlace, freed: Limit | None) -> None:
-        """Start a place whose turn it is at its locks, if its limits allow."""
+        """Starts a place whose turn it is at its locks, if its limits allow."""
         if (not place.locks or not self.locks.stall(place)) and try_limits(place, freed):
             self._start(place)
 
     def _begin_nested(self, place: QueuePlace, freed: Limit | None) -> None:
-        """A nested place first has a number among its siblings, then waits for those that hold its locks."""
+        """Starts a nested place: first counts it among its siblings, then waits for the holders of its locks."""
         if try_limits(place, freed) and (not place.locks or not self.locks.block(place)):
             self._start(place)
 

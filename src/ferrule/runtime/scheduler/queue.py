@@ -1,8 +1,7 @@
 """Places of calls in a queue, and limits: how many calls run at once, and which goes next when many wait.
 
-A lane moves the place of a call; its owner waits for its turn and says when it is over. Higher priority goes first,
-sources take turns, and no call is starved. `locks` and the lanes of `scheduler` stand above. It counts, and reads no
-clock.
+A lane moves the place of a call; its owner awaits the turn and reports its end. Higher priority goes first, sources
+take turns, and no call is starved. `locks` and the lanes of `scheduler` use it. It counts, and reads no clock.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ Locks = tuple[tuple[str, bool], ...]
 
 
 class QueueFull(Exception):
-    """As many calls wait in this lane as may; this one has no place."""
+    """Raised when a lane's queue is full; the call has no place."""
 
 
 class QueueLeft(Exception):
-    """The call was withdrawn while it waited; it never runs."""
+    """Raised for a call that was withdrawn while it waited; it never runs."""
 
 
 class Deadlock(Exception):
-    """The call would wait for a lock whose holder waits, in the end, for this very call."""
+    """Raised when the call would wait for a lock whose holder waits, in the end, for this very call."""
 
 
 class QueuePlace:
@@ -57,29 +56,29 @@ class QueuePlace:
     def __init__(self, lane: Lane, parent: QueuePlace | None = None) -> None:
         self.state: PlaceState = "announced"
         self.claim: Claim | None = None
-        """What the call claims; None until it has entered."""
+        """The claim of the call; None until it has entered."""
         self.lane = lane
         self.parent = parent
         """The place of the call whose tool makes this one."""
         self.inner: Lane | None = None
-        """Where the calls of this call's tool are ordered."""
+        """The lane of the calls that this call's tool makes."""
         self.is_exclusive = False
         self.locks: Locks = ()
         self.missing = 0
-        """Locks that are not its turn yet."""
+        """The number of locks at which it is not its turn yet."""
         self.limits: tuple[Limit, ...] = ()
         self.taken = 0
         """How many of its limits, in their order, count this place."""
         self.moves = 0
-        """How often it was sent from one limit to another."""
+        """How often it moved from one limit to another."""
         self.queue: RemovableQueue | None = None
-        """The queue it stands in, beside those of its locks."""
+        """The queue it stands in, besides those of its locks."""
         self._turn: asyncio.Future[None] | None = None
 
     async def wait_turn(self) -> None:
-        """Wait until the call may run. Raises QueueLeft when it was withdrawn meanwhile.
+        """Waits until the call may run. Raises QueueLeft when it was withdrawn meanwhile.
 
-        Whoever is cancelled here calls `leave`, as after any other ending; nobody's turn is lost by that.
+        A caller that is canceled here calls `leave`, as after any other ending; no turn is lost by that.
         """
         while self.state == "waiting":
             if self._turn is None or self._turn.done():
@@ -89,17 +88,17 @@ class QueuePlace:
             raise QueueLeft("the call was withdrawn before it could run")
 
     def wake(self) -> None:
-        """Tell whoever waits for the turn that the state has changed."""
+        """Wakes the task that waits for the turn."""
         if self._turn is not None and not self._turn.done():
             self._turn.set_result(None)
 
     @property
     def is_barrier(self) -> bool:
-        """True for nobody's place, which only holds later ones back."""
+        """True for a place without a call, which only holds later ones back."""
         return self.claim is None and self.state == "waiting"
 
     def iter_ancestors(self) -> Iterator[QueuePlace]:
-        """The calls that this one is part of, the nearest first."""
+        """Yields the calls that this one is part of, the nearest first."""
         place = self.parent
         while place is not None:
             yield place
@@ -107,25 +106,25 @@ class QueuePlace:
 
 
 class RemovableQueue:
-    """A queue that a place may be taken out of, wherever in it the place stands."""
+    """A queue from which a place can be removed at any position."""
 
     __slots__ = ()
 
     def remove(self, place: QueuePlace) -> None:
-        """Take a place out."""
+        """Removes a place."""
         raise NotImplementedError
 
 
 AGING_TURNS = 16
-"""Every so many turns go to the priority that was served longest ago, so that a low one is slow and never starved."""
+"""Every so many turns the priority served longest ago goes first, so that a low one is slow and never starved."""
 MAX_MOVES = 8
-"""How often a place is sent from one limit to another before it keeps what it gets."""
+"""How often a place moves from one limit to another before it keeps the limits it gets."""
 
 _Sources = OrderedDict[Hashable, "OrderedDict[QueuePlace, None]"]
 
 
 class FairQueue(RemovableQueue):
-    """Places by priority, and within one priority by their sources in turn. It counts and never looks at a clock."""
+    """Places by priority, and within one priority by their sources in turn. It counts and reads no clock."""
 
     __slots__ = ("_by_lane", "_levels", "_order", "_served")
 
@@ -142,7 +141,7 @@ class FairQueue(RemovableQueue):
         return sum(len(places) for sources in self._levels.values() for places in sources.values())
 
     def push(self, place: QueuePlace) -> None:
-        """Stand in line."""
+        """Appends a place."""
         priority, source = self._rank(place)
         sources = self._levels.get(priority)
         if sources is None:
@@ -155,7 +154,7 @@ class FairQueue(RemovableQueue):
         place.queue = self
 
     def pop(self) -> QueuePlace:
-        """Who is next."""
+        """Removes and returns the next place."""
         self._served += 1
         priority = self._order[-1]
         if len(self._order) > 1 and self._served % AGING_TURNS == 0:
@@ -172,7 +171,7 @@ class FairQueue(RemovableQueue):
         return place
 
     def remove(self, place: QueuePlace) -> None:
-        """Take out a place that was withdrawn."""
+        """Removes a place that was withdrawn."""
         priority, source = self._rank(place)
         sources = self._levels[priority]
         places = sources[source]
@@ -194,7 +193,7 @@ class FairQueue(RemovableQueue):
 
 
 class Limit:
-    """So many places at once, and the queue of those that wait for one of them to leave."""
+    """A limit of places at once, and the queue of those that wait for one of them to leave."""
 
     __slots__ = ("crowd", "is_of_lane", "kind", "most", "name", "queue", "running", "users")
 
@@ -204,25 +203,25 @@ class Limit:
         self.most = most
         self.running = 0
         self.crowd = 0
-        """How many were counted here since nobody was."""
+        """The number of places counted since the limit was last idle."""
         self.users = 0
         """Places that count here or will; not kept for a lane's own limit."""
         self.is_of_lane = is_of_lane
         self.queue: FairQueue | None = None
 
     def push(self, place: QueuePlace) -> None:
-        """Let a place wait here."""
+        """Queues a place."""
         if self.queue is None:
             self.queue = FairQueue(by_lane=not self.is_of_lane)
         self.queue.push(place)
 
     def add_running(self) -> None:
-        """One more runs."""
+        """Counts one more running place."""
         self.crowd = self.crowd + 1 if self.running else 1
         self.running += 1
 
     def refuses(self, freed: Limit | None) -> bool:
-        """True when a place has to wait here: the limit is reached, or others stand in line before it.
+        """Returns True when a place has to wait here: the limit is reached, or others are in line before it.
 
         `freed` is the limit whose line the place has just come to the head of.
         """
@@ -230,10 +229,11 @@ class Limit:
 
 
 def try_limits(place: QueuePlace, freed: Limit | None) -> bool:
-    """Count a place in all of its limits, or let it wait for the first that refuses.
+    """Counts a place in all of its limits, or queues it at the first that refuses.
 
-    A place that has been sent around too often keeps what it gets, always in the same order, so that neither a deadlock
-    nor a place that never finds everything free at the same moment can come of it.
+    A place that moved too often keeps the limits it gets, always in the same order: that rules out both a deadlock and
+    a
+    place that never finds everything free at the same moment.
     """
     limits = place.limits
     if place.moves < MAX_MOVES:

@@ -1,9 +1,9 @@
-"""Who may run now: lanes of calls in order, resource locks and limits across them. One event loop, no clock, no chance.
+"""The scheduler: lanes of calls in order, with resource locks and limits across them. One event loop, no clock, no chance.
 
-A call passes three doors. In its lane, calls that may not overlap go alone and in order. At its resource locks, calls that
-share a key go one after another, in the order they came through the first door. At the limits, whoever waits longest within
-its source goes next, sources take turns, and priorities go first. Nothing is held while a call waits, so nothing can
-deadlock; only calls that a running tool makes can want what waits for them, and those are told (`Deadlock`).
+A call passes three gates. In its lane, calls that may not overlap go alone and in order. At its resource locks, calls
+that share a key go one after another, in the order they passed the first gate. At the limits, the longest waiting
+call of each source goes next, sources take turns, and priorities go first. Nothing is held while a call waits, so
+nothing can deadlock; only calls that a running tool makes can want what waits for them, and those raise `Deadlock`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Deadlock", "Lane", "QueueFull", "QueueLeft", "QueuePlace", "Schedule
 
 CLASSES: frozenset[str] = frozenset(get_args(ParallelClass))
 _SLIPPED = cast(QueuePlace, object())
-"""Stands for the place that a call which runs alone does without."""
+"""Stands in for the place of a call that runs alone without one."""
 
 
 class Scheduler(SharedGates):
-    """The lanes of one process, and what they share."""
+    """The lanes of one process, and the locks and limits they share."""
 
     __slots__ = ("_lanes", "policy")
 
@@ -35,7 +35,7 @@ class Scheduler(SharedGates):
         self._lanes: WeakValueDictionary[str, Lane] = WeakValueDictionary()
 
     def get_lane(self, key: str, policy: SchedulerPolicy | None = None) -> Lane:
-        """The lane of that name, the same one as long as anybody is in it or keeps it.
+        """Returns the lane of that name, the same one as long as a call is in it or a session keeps it.
 
         A policy given later replaces the lane's, for the calls that enter from then on.
         """
@@ -47,7 +47,7 @@ class Scheduler(SharedGates):
         return lane
 
     def describe(self) -> dict[str, Any]:
-        """What runs and what waits, lane by lane and lock by lock. Names of locks may hold members of inputs."""
+        """Describes running and waiting calls by lane and lock. Names of locks may hold members of inputs."""
         lanes = {key: lane.describe() for key, lane in sorted(self._lanes.items()) if not lane.is_idle}
         locks = {
             name: {
@@ -71,7 +71,7 @@ class Scheduler(SharedGates):
 
 
 class Lane:
-    """Calls that are ordered among themselves."""
+    """A sequence of calls that are ordered among themselves."""
 
     __slots__ = ("__weakref__", "_forbidden", "_holds_all", "_is_open", "_limit", "_own_limits", "_pending", "_present",
                  "_scheduler", "_slipped", "_sole", "key", "parent", "policy", "waiting")  # fmt: skip
@@ -83,7 +83,7 @@ class Lane:
         self.parent = parent
         """The call that the calls in here are part of."""
         self.waiting = 0
-        """Places that have not begun, announced ones too."""
+        """Places that have not begun, including announced ones."""
         self._scheduler = scheduler
         self._limit = Limit("lane", key, policy.max_parallel, is_of_lane=True)
         self._pending: OrderedDict[QueuePlace, None] = OrderedDict()
@@ -91,12 +91,12 @@ class Lane:
         self._present: dict[QueuePlace, None] = {}
         """Places that the order lets go, running or not."""
         self._sole: QueuePlace | None = None
-        """The exclusive one among them; then it is the only one."""
+        """The exclusive place among them; then it is the only one."""
         self._slipped = 0
         self._apply_policy(policy)
 
     def adopt_policy(self, policy: SchedulerPolicy) -> None:
-        """Go on under another policy."""
+        """Replaces the policy."""
         self._apply_policy(policy)
         self._limit.most = policy.max_parallel
         self._scheduler.refill(self._limit)
@@ -111,11 +111,11 @@ class Lane:
 
     @property
     def is_idle(self) -> bool:
-        """True when nobody is in it."""
+        """True when the lane has no calls."""
         return not (self._present or self._slipped or self._pending)
 
     def announce(self, *, parent: QueuePlace | None = None) -> QueuePlace:
-        """Reserve the next place for a call whose facts are not known yet. Later ones do not start before it entered or left."""
+        """Reserves the next place for a call whose facts are not known yet; later ones wait until it enters or leaves."""
         lane = self._find_lane(parent)
         place = QueuePlace(lane, lane.parent)
         lane._pending[place] = None
@@ -123,9 +123,10 @@ class Lane:
         return place
 
     def enter(self, claim: Claim, place: QueuePlace | None = None, *, parent: QueuePlace | None = None) -> QueuePlace:
-        """Take a place, or the one that was announced: `running` at once when nothing is in the way, else `waiting`.
+        """Takes a place, or the announced one: `running` at once when nothing is in the way, else `waiting`.
 
-        `parent` is the place of the call whose tool makes this one. Raises QueueFull, and Deadlock for a nested call that
+        `parent` is the place of the call whose tool makes this one. Raises QueueFull, and Deadlock for a nested call
+        that
         waits for itself; then the call has no place any more.
         """
         if place is None:
@@ -160,7 +161,7 @@ class Lane:
         return place
 
     def leave(self, place: QueuePlace) -> None:
-        """Give up a place: the call ended, was parked or withdrawn. Whoever can go now, goes, in order. Twice is once."""
+        """Gives up a place of a call that ended, was parked or withdrawn; admits the next ones in order. Idempotent."""
         if place.state == "gone":
             return
         lane = place.lane
@@ -185,7 +186,7 @@ class Lane:
             lane._advance()
 
     def add_barrier(self) -> None:
-        """Let all that enter from now on wait until those that are here now have left."""
+        """Makes all calls that enter from now on wait until those that are here now have left."""
         last = next(reversed(self._pending), None)
         if not self.is_idle and (last is None or not last.is_barrier):
             barrier = QueuePlace(self)
@@ -194,24 +195,24 @@ class Lane:
 
     @property
     def running(self) -> int:
-        """Calls that run here now, nested ones apart."""
+        """The number of calls that run here now, without nested ones."""
         return self._limit.running
 
     @property
     def is_crowded(self) -> bool:
-        """True when some of the calls that run here now, or one that has ended meanwhile, ran beside others."""
+        """True when any call that runs here now has run beside others, ended ones included."""
         return self._limit.crowd > 1
 
     def may_slip(self, claim: Claim) -> bool:
-        """True when calls with this claim may ever run without a place of their own."""
+        """Returns True when calls with this claim may ever run without a place of their own."""
         return self._is_open and claim.is_read_only and not claim.locks and not self._is_exclusive(claim)
 
     def may_slip_alone(self, claim: Claim) -> bool:
-        """True when calls with this claim may ever run without a place of their own, and only when nobody else runs here."""
+        """Returns True when calls with this claim may run without a place, but only when the lane is empty."""
         return claim.is_read_only and not claim.locks and self._is_exclusive(claim)
 
     def slip_in(self) -> bool:
-        """Let a concurrency-safe, read-only call without locks run right now, without a place; False when it needs one."""
+        """Starts a concurrency-safe, read-only call without locks right now, without a place; returns False when it needs one."""
         limit = self._limit
         if self._pending or self._sole is not None or limit.running >= limit.most or not self._is_open:
             return False
@@ -221,7 +222,7 @@ class Lane:
         return True
 
     def slip_in_alone(self) -> bool:
-        """The same for a read-only call without locks that nobody may run beside: when nobody is here, none gets in."""
+        """Starts an exclusive, read-only call without locks, without a place, when the lane is empty; else returns False."""
         limit = self._limit
         if self._pending or self._present or self._slipped or limit.running >= limit.most or self._own_limits is None:
             return False
@@ -231,7 +232,7 @@ class Lane:
         return True
 
     def slip_out(self) -> None:
-        """The end of a call that slipped in."""
+        """Ends a call that slipped in."""
         limit = self._limit
         limit.running -= 1
         self._slipped -= 1
@@ -242,7 +243,7 @@ class Lane:
             self._advance()
 
     def settle(self, claim: Claim) -> QueuePlace:
-        """Give a call that slipped in a place after all, so that its tool can make calls; it ends with `leave`."""
+        """Gives a call that slipped in a place after all, so that its tool can make calls; it ends with `leave`."""
         place = QueuePlace(self, self.parent)
         place.claim, place.state = claim, "running"
         place.limits, place.taken = (self._limit,), 1
@@ -253,12 +254,12 @@ class Lane:
         return place
 
     def iter_places(self) -> Iterator[QueuePlace]:
-        """All places, in no particular order."""
+        """Yields all places, in no particular order."""
         yield from self._present
         yield from self._pending
 
     def describe(self) -> dict[str, Any]:
-        """What runs and what waits here, nested calls apart."""
+        """Describes running and waiting calls of this lane, without nested ones."""
         running = [place for place in self._present if place.state == "running"]
         announced = sum(place.state == "announced" for place in self._pending)
         nested = [place.inner.describe() for place in running if place.inner is not None and not place.inner.is_idle]
@@ -272,7 +273,7 @@ class Lane:
         }
 
     def _find_lane(self, parent: QueuePlace | None) -> Lane:
-        """The lane inside the nearest call that still runs; this one without any."""
+        """Returns the lane inside the nearest ancestor that still runs; this lane without one."""
         while parent is not None and parent.state != "running":
             parent = parent.parent
         if parent is None:
@@ -292,7 +293,7 @@ class Lane:
         )
 
     def _build_limits(self, claim: Claim) -> tuple[Limit, ...]:
-        """What a place of this lane counts against. The order is that in which an impatient place takes them."""
+        """Lists the limits of a place, in the order in which a place that moved too often takes them."""
         policy, limits = self.policy, [self._limit]
         if policy.max_parallel_per_principal is not None:
             limits.insert(0, self._scheduler.use_limit("principal", claim.principal, policy.max_parallel_per_principal))
@@ -301,7 +302,7 @@ class Lane:
         return tuple(limits)
 
     def _advance(self) -> None:
-        """Let the first ones go that the order holds back no longer."""
+        """Lets the first places go that the order holds back no longer."""
         pending, present = self._pending, self._present
         while pending and self._sole is None:
             place = next(iter(pending))

@@ -309,15 +309,6 @@ class UnusableArguments(Arguments):
     parse_exact = parse
     parse_runtime = parse
 
-    def _decoded(self, raw: bytes) -> Any:
-        """The JSON, or the Problem with it."""
-        if len(raw) > self._limit:
-            return self._refuse_too_long(raw)
-        try:
-            return _decode(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._refuse_unreadable(raw, error)
-
     def list_misfits(self, raw: bytes, most: int) -> list[Complaint]:
         """Returns nothing: the schema is the problem, not the arguments."""
         return []
