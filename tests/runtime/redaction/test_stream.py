@@ -49,12 +49,13 @@ OWNER = PayloadOwner("inv_0123456789abcdef01234567", "ada", "default")
 async def test_a_tool_that_writes_itself_writes_without_secrets() -> None:
     """AT-233: through `RedactingWriter`."""
     store = MemoryPayloads(FakeClock().now)
-    writer = RedactingWriter(store.begin(OWNER), secrets(KEY="tok_4f9a8b7c6d5e").stream())
+    stream = secrets(KEY="tok_4f9a8b7c6d5e").stream()
+    writer = RedactingWriter(store.begin(OWNER), stream)
     for chunk in (b"a tok_4f9a", b"8b7c6d5e b"):
         writer.write(chunk)
     kept = writer.close()
     assert b"tok_" not in await store.read(kept.uri)
-    assert writer.found == ("secret:KEY",)
+    assert stream.found == ("secret:KEY",)
 
 
 PIECES = st.lists(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.model.scheduling import Claim, SchedulerPolicy
-from ferrule.runtime.scheduler.scheduler import Lane, QueuePlace, Scheduler
+from ferrule.runtime.scheduler.scheduler import Lane, LanePlace, Scheduler
 
 SAFE = Claim("look", "ann", is_concurrency_safe=True, is_read_only=True, is_destructive=False, is_open_world=False)
 ALONE = Claim("write", "ann")
@@ -20,6 +20,6 @@ def lane_of(**policy: object) -> Lane:
     return Scheduler(SchedulerPolicy(**policy)).get_lane("surface")  # type: ignore[arg-type]  # whatever the test says
 
 
-def states(*places: QueuePlace) -> str:
+def states(*places: LanePlace) -> str:
     """One letter each: a, w, r, g."""
     return "".join(place.state[0] for place in places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ferrule.contracts.hook import HOOK_EVENTS, Hook, HookEvent
 from ferrule.contracts.registry import Registry
@@ -92,13 +92,9 @@ def _check_hook(each: HookTable) -> HookEvent:
 def _check_keys(each: HookTable) -> None:
     """Raises SettingsError for a missing key, or a key of another kind, which would silently do nothing."""
     needed = _REQUIRED_KEY.get(each.kind)
-    if needed is not None and not _given(each, needed):
+    if needed is not None and not getattr(each, needed):
         raise SettingsError(f"the hook {each.id!r} is of kind {each.kind!r}; say `{needed}` too")
     understood = (needed, *_OPTIONAL_KEYS.get(each.kind, ()))
     for key in ("command", "url", "function", "env", "secret_env"):
-        if key not in understood and _given(each, key):
+        if key not in understood and getattr(each, key):
             raise SettingsError(f"the hook {each.id!r} is of kind {each.kind!r}; leave out `{key}`")
-
-
-def _given(each: HookTable, key: str) -> Any:
-    return getattr(each, key)

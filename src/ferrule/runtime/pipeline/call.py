@@ -53,7 +53,7 @@ from ferrule.runtime.pipeline.session import Session
 
 if TYPE_CHECKING:
     from ferrule.runtime.pipeline.services import Services
-    from ferrule.runtime.scheduler.scheduler import QueuePlace
+    from ferrule.runtime.scheduler.scheduler import LanePlace
 
 _CODES = {state: number for number, state in enumerate(STATES)}
 _MOVES = {old: {new: _CODES[new] for new in news} for old, news in TRANSITIONS.items()}
@@ -220,7 +220,7 @@ RUNNING: ContextVar[Call | None] = ContextVar("ferrule_running_call", default=No
 """The call whose tool runs in this context; None outside of tools."""
 
 
-def place_of(call: Call) -> QueuePlace | None:
+def place_of(call: Call) -> LanePlace | None:
     """The place of a call that runs, for the calls inside it; None when it has ended. One that slipped in without a place
     gets one now."""
     if call.state not in ("running", "partial_result"):

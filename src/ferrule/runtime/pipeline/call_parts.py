@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ferrule.runtime.pipeline.call import Call
     from ferrule.runtime.pipeline.live import LiveCall
-    from ferrule.runtime.scheduler.scheduler import Lane, QueuePlace
+    from ferrule.runtime.scheduler.scheduler import Lane, LanePlace
 
 
 class ReadTooEarly(AssertionError):
@@ -113,7 +113,7 @@ class BatchMembership(msgspec.Struct):
 class CallFlight(msgspec.Struct, gc=False):
     """The state of a running call in this process: its place, deadline, parent and live handle."""
 
-    place: QueuePlace | None = None
+    place: LanePlace | None = None
     """Its place in the scheduler's lane (`runtime/scheduler/queue.py`), while it has one."""
     slipped: Lane | None = None
     """The lane in which it runs without a place (`Lane.slip_in` of `runtime/scheduler/scheduler.py`), while it does."""

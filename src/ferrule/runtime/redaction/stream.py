@@ -126,11 +126,6 @@ class RedactingWriter:
         self._held = bytearray()
         self.size = 0
 
-    @property
-    def found(self) -> tuple[str, ...]:
-        """The names of the secrets that were removed."""
-        return self._stream.found
-
     def write(self, chunk: bytes) -> None:
         """Adds bytes. Raises OSError."""
         self._held += chunk

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from ferrule.runtime.scheduler.queue import Limit, Locks, QueuePlace, RemovableQueue, try_limits
+from ferrule.runtime.scheduler.queue import LanePlace, Limit, Locks, RemovableQueue, try_limits
 
 
 class QueueLine(RemovableQueue):
@@ -20,20 +20,20 @@ class QueueLine(RemovableQueue):
     __slots__ = ("places",)
 
     def __init__(self) -> None:
-        self.places: OrderedDict[QueuePlace, None] = OrderedDict()
+        self.places: OrderedDict[LanePlace, None] = OrderedDict()
 
-    def push(self, place: QueuePlace) -> None:
+    def push(self, place: LanePlace) -> None:
         """Appends a place."""
         self.places[place] = None
         place.queue = self
 
-    def remove(self, place: QueuePlace) -> None:
+    def remove(self, place: LanePlace) -> None:
         """Removes a place."""
         del self.places[place]
         place.queue = None
 
     @property
-    def head(self) -> QueuePlace:
+    def head(self) -> LanePlace:
         """The first place."""
         return next(iter(self.places))
 
@@ -46,17 +46,17 @@ class LockKey:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.holders: dict[QueuePlace, bool] = {}
+        self.holders: dict[LanePlace, bool] = {}
         """Running places, each with True when it shares."""
         self.exclusive = 0
         self.shared = 0
         self.granted_exclusive = 0
         """Places whose turn it is at this key, while they wait for something else."""
         self.granted_shared = 0
-        self.waiting: OrderedDict[QueuePlace, bool] = OrderedDict()
+        self.waiting: OrderedDict[LanePlace, bool] = OrderedDict()
         self.stalled = QueueLine()
         """Places whose turn it was until a nested call overtook them."""
-        self.nested: dict[tuple[QueuePlace | None, bool], QueueLine] = {}
+        self.nested: dict[tuple[LanePlace | None, bool], QueueLine] = {}
         """Nested places that wait for holders, by the ancestor that holds the key too, and by mode."""
 
     @property
@@ -79,14 +79,14 @@ class LockKey:
         """Returns True when a place whose turn it is cannot start, because a nested call overtook it."""
         return bool(self.exclusive or self.nested or (self.shared and not shared))
 
-    def find_conflicts(self, place: QueuePlace, shared: bool) -> Iterator[QueuePlace]:
+    def find_conflicts(self, place: LanePlace, shared: bool) -> Iterator[LanePlace]:
         """Yields the holders that block a nested place; its ancestors do not count."""
         line = set(place.iter_ancestors())
         for holder, shares in self.holders.items():
             if not (shared and shares) and holder is not place and holder not in line:
                 yield holder
 
-    def admits(self, place: QueuePlace, shared: bool) -> bool:
+    def admits(self, place: LanePlace, shared: bool) -> bool:
         """Returns True when a nested place conflicts with no holder but its ancestors."""
         exclusive, sharing = self.exclusive, self.shared
         for ancestor in place.iter_ancestors():
@@ -106,7 +106,7 @@ class LockTable:
     def __init__(self) -> None:
         self.keys: dict[str, LockKey] = {}
 
-    def join(self, place: QueuePlace) -> bool:
+    def join(self, place: LanePlace) -> bool:
         """Joins the line of every key at once. Returns True when it is the place's turn at all of them."""
         place.missing = len(place.locks)
         for name, shared in place.locks:
@@ -115,7 +115,7 @@ class LockTable:
             self._grant(key)
         return place.missing == 0
 
-    def stall(self, place: QueuePlace) -> bool:
+    def stall(self, place: LanePlace) -> bool:
         """Stalls a place whose lock a nested call holds; returns False when it can go on."""
         for name, shared in place.locks:
             key = self.keys[name]
@@ -124,7 +124,7 @@ class LockTable:
                 return True
         return False
 
-    def block(self, place: QueuePlace) -> bool:
+    def block(self, place: LanePlace) -> bool:
         """Blocks a nested place until the holders of its locks leave; returns False when it can go on."""
         for name, shared in place.locks:
             key = self._get_key(name)
@@ -134,7 +134,7 @@ class LockTable:
                 return True
         return False
 
-    def hold(self, place: QueuePlace, *, is_nested: bool) -> None:
+    def hold(self, place: LanePlace, *, is_nested: bool) -> None:
         """Takes all locks of a place that starts."""
         for name, shared in place.locks:
             key = self._get_key(name)
@@ -146,7 +146,7 @@ class LockTable:
                 key.exclusive += 1
                 key.granted_exclusive -= not is_nested
 
-    def drop(self, place: QueuePlace, *, has_turn: bool) -> None:
+    def drop(self, place: LanePlace, *, has_turn: bool) -> None:
         """Removes a leaving place, whether it held locks or waited. `iter_released` then yields the next ones."""
         for name, shared in place.locks:
             key = self.keys.get(name)
@@ -159,7 +159,7 @@ class LockTable:
                 key.granted_shared -= shared
                 key.granted_exclusive -= not shared
 
-    def iter_released(self, locks: Locks) -> Iterator[QueuePlace]:
+    def iter_released(self, locks: Locks) -> Iterator[LanePlace]:
         """Yields the places that may try to start now: nested ones, then those that were overtaken, then the next in line.
 
         Each has to be tried before the next one is requested.
@@ -185,7 +185,7 @@ class LockTable:
             key = self.keys[name] = LockKey(name)
         return key
 
-    def _grant(self, key: LockKey) -> list[QueuePlace]:
+    def _grant(self, key: LockKey) -> list[LanePlace]:
         """Gives turns to the first in line as long as they are compatible; returns the places that have all of theirs."""
         ready = []
         while key.waiting:
@@ -201,7 +201,7 @@ class LockTable:
         return ready
 
 
-def _iter_nested(key: LockKey) -> Iterator[QueuePlace]:
+def _iter_nested(key: LockKey) -> Iterator[LanePlace]:
     for group, line in list(key.nested.items()):
         while line.places and key.admits(line.head, group[1]):
             place = line.head
@@ -211,7 +211,7 @@ def _iter_nested(key: LockKey) -> Iterator[QueuePlace]:
             del key.nested[group]
 
 
-def _find_mode(place: QueuePlace, name: str) -> bool:
+def _find_mode(place: LanePlace, name: str) -> bool:
     return next(shared for key, shared in place.locks if key == name)
 
 
@@ -225,10 +225,10 @@ def normalize_locks(locks: Locks) -> Locks:
     return tuple(sorted(modes.items()))
 
 
-def would_deadlock(place: QueuePlace, keys: dict[str, LockKey]) -> bool:
+def would_deadlock(place: LanePlace, keys: dict[str, LockKey]) -> bool:
     """Returns True when a nested place would wait, in the end, for a call that it is part of."""
     line = set(place.iter_ancestors())
-    seen: set[QueuePlace] = set()
+    seen: set[LanePlace] = set()
     stack = [place]
     while stack:
         waiting = stack.pop()
@@ -245,7 +245,7 @@ def would_deadlock(place: QueuePlace, keys: dict[str, LockKey]) -> bool:
     return False
 
 
-def _iter_waiting(place: QueuePlace) -> Iterator[QueuePlace]:
+def _iter_waiting(place: LanePlace) -> Iterator[LanePlace]:
     """Yields the calls below a running one that wait for locks, or will."""
     stack = [place]
     while stack:
@@ -283,14 +283,14 @@ class SharedGates:
             if not limit.users:
                 self._limits.pop((limit.kind, limit.name), None)
 
-    def admit(self, place: QueuePlace) -> None:
+    def admit(self, place: LanePlace) -> None:
         """Sends a place that its lane lets go to its locks and limits."""
         if place.parent is not None:
             self._begin_nested(place, None)
         elif not place.locks or self.locks.join(place):
             self._begin(place, None)
 
-    def release(self, place: QueuePlace) -> None:
+    def release(self, place: LanePlace) -> None:
         """Returns a place's locks and limits, and admits the next places in order."""
         has_turn = place.state == "waiting" and place.parent is None
         freed, place.taken = place.limits[: place.taken], 0
@@ -317,17 +317,17 @@ class SharedGates:
             else:
                 self._begin_nested(place, limit)
 
-    def _begin(self, place: QueuePlace, freed: Limit | None) -> None:
+    def _begin(self, place: LanePlace, freed: Limit | None) -> None:
         """Starts a place whose turn it is at its locks, if its limits allow."""
         if (not place.locks or not self.locks.stall(place)) and try_limits(place, freed):
             self._start(place)
 
-    def _begin_nested(self, place: QueuePlace, freed: Limit | None) -> None:
+    def _begin_nested(self, place: LanePlace, freed: Limit | None) -> None:
         """Starts a nested place: first counts it among its siblings, then waits for the holders of its locks."""
         if try_limits(place, freed) and (not place.locks or not self.locks.block(place)):
             self._start(place)
 
-    def _start(self, place: QueuePlace) -> None:
+    def _start(self, place: LanePlace) -> None:
         if place.locks:
             self.locks.hold(place, is_nested=place.parent is not None)
         place.state = "running"

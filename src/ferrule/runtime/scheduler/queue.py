@@ -34,7 +34,7 @@ class Deadlock(Exception):
     """Raised when the call would wait for a lock whose holder waits, in the end, for this very call."""
 
 
-class QueuePlace:
+class LanePlace:
     """One call's place in a lane."""
 
     __slots__ = (
@@ -53,7 +53,7 @@ class QueuePlace:
         "taken",
     )
 
-    def __init__(self, lane: Lane, parent: QueuePlace | None = None) -> None:
+    def __init__(self, lane: Lane, parent: LanePlace | None = None) -> None:
         self.state: PlaceState = "announced"
         self.claim: Claim | None = None
         """The claim of the call; None until it has entered."""
@@ -97,7 +97,7 @@ class QueuePlace:
         """True for a place without a call, which only holds later ones back."""
         return self.claim is None and self.state == "waiting"
 
-    def iter_ancestors(self) -> Iterator[QueuePlace]:
+    def iter_ancestors(self) -> Iterator[LanePlace]:
         """Yields the calls that this one is part of, the nearest first."""
         place = self.parent
         while place is not None:
@@ -110,7 +110,7 @@ class RemovableQueue:
 
     __slots__ = ()
 
-    def remove(self, place: QueuePlace) -> None:
+    def remove(self, place: LanePlace) -> None:
         """Removes a place."""
         raise NotImplementedError
 
@@ -120,7 +120,7 @@ AGING_TURNS = 16
 MAX_MOVES = 8
 """How often a place moves from one limit to another before it keeps the limits it gets."""
 
-_Sources = OrderedDict[Hashable, "OrderedDict[QueuePlace, None]"]
+_Sources = OrderedDict[Hashable, "OrderedDict[LanePlace, None]"]
 
 
 class FairQueue(RemovableQueue):
@@ -140,7 +140,7 @@ class FairQueue(RemovableQueue):
     def __len__(self) -> int:
         return sum(len(places) for sources in self._levels.values() for places in sources.values())
 
-    def push(self, place: QueuePlace) -> None:
+    def push(self, place: LanePlace) -> None:
         """Appends a place."""
         priority, source = self._rank(place)
         sources = self._levels.get(priority)
@@ -153,7 +153,7 @@ class FairQueue(RemovableQueue):
         places[place] = None
         place.queue = self
 
-    def pop(self) -> QueuePlace:
+    def pop(self) -> LanePlace:
         """Removes and returns the next place."""
         self._served += 1
         priority = self._order[-1]
@@ -170,7 +170,7 @@ class FairQueue(RemovableQueue):
         place.queue = None
         return place
 
-    def remove(self, place: QueuePlace) -> None:
+    def remove(self, place: LanePlace) -> None:
         """Removes a place that was withdrawn."""
         priority, source = self._rank(place)
         sources = self._levels[priority]
@@ -182,7 +182,7 @@ class FairQueue(RemovableQueue):
                 self._drop(priority)
         place.queue = None
 
-    def _rank(self, place: QueuePlace) -> tuple[int, Hashable]:
+    def _rank(self, place: LanePlace) -> tuple[int, Hashable]:
         claim = place.claim
         assert claim is not None  # only places that have entered wait for a limit
         return claim.priority, place.lane if self._by_lane else claim.principal
@@ -209,7 +209,7 @@ class Limit:
         self.is_of_lane = is_of_lane
         self.queue: FairQueue | None = None
 
-    def push(self, place: QueuePlace) -> None:
+    def push(self, place: LanePlace) -> None:
         """Queues a place."""
         if self.queue is None:
             self.queue = FairQueue(by_lane=not self.is_of_lane)
@@ -228,7 +228,7 @@ class Limit:
         return self.running >= self.most or (self is not freed and bool(self.queue))
 
 
-def try_limits(place: QueuePlace, freed: Limit | None) -> bool:
+def try_limits(place: LanePlace, freed: Limit | None) -> bool:
     """Counts a place in all of its limits, or queues it at the first that refuses.
 
     A place that moved too often keeps the limits it gets, always in the same order: that rules out both a deadlock and

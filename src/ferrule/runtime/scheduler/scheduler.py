@@ -15,12 +15,12 @@ from weakref import WeakValueDictionary
 
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ParallelClass, SchedulerPolicy
 from ferrule.runtime.scheduler.locks import SharedGates, normalize_locks, would_deadlock
-from ferrule.runtime.scheduler.queue import Deadlock, Limit, QueueFull, QueueLeft, QueuePlace
+from ferrule.runtime.scheduler.queue import Deadlock, LanePlace, Limit, QueueFull, QueueLeft
 
-__all__ = ["Deadlock", "Lane", "QueueFull", "QueueLeft", "QueuePlace", "Scheduler"]
+__all__ = ["Deadlock", "Lane", "LanePlace", "QueueFull", "QueueLeft", "Scheduler"]
 
 CLASSES: frozenset[str] = frozenset(get_args(ParallelClass))
-_SLIPPED = cast(QueuePlace, object())
+_SLIPPED = cast(LanePlace, object())
 """Stands in for the place of a call that runs alone without one."""
 
 
@@ -77,7 +77,7 @@ class Lane:
                  "_scheduler", "_slipped", "_sole", "key", "parent", "policy", "waiting")  # fmt: skip
 
     def __init__(
-        self, scheduler: Scheduler, key: str, policy: SchedulerPolicy, parent: QueuePlace | None = None
+        self, scheduler: Scheduler, key: str, policy: SchedulerPolicy, parent: LanePlace | None = None
     ) -> None:
         self.key = key
         self.parent = parent
@@ -86,11 +86,11 @@ class Lane:
         """Places that have not begun, including announced ones."""
         self._scheduler = scheduler
         self._limit = Limit("lane", key, policy.max_parallel, is_of_lane=True)
-        self._pending: OrderedDict[QueuePlace, None] = OrderedDict()
+        self._pending: OrderedDict[LanePlace, None] = OrderedDict()
         """Places that the order holds back, and announced ones."""
-        self._present: dict[QueuePlace, None] = {}
+        self._present: dict[LanePlace, None] = {}
         """Places that the order lets go, running or not."""
-        self._sole: QueuePlace | None = None
+        self._sole: LanePlace | None = None
         """The exclusive place among them; then it is the only one."""
         self._slipped = 0
         self._apply_policy(policy)
@@ -114,15 +114,15 @@ class Lane:
         """True when the lane has no calls."""
         return not (self._present or self._slipped or self._pending)
 
-    def announce(self, *, parent: QueuePlace | None = None) -> QueuePlace:
+    def announce(self, *, parent: LanePlace | None = None) -> LanePlace:
         """Reserves the next place for a call whose facts are not known yet; later ones wait until it enters or leaves."""
         lane = self._find_lane(parent)
-        place = QueuePlace(lane, lane.parent)
+        place = LanePlace(lane, lane.parent)
         lane._pending[place] = None
         lane.waiting += 1
         return place
 
-    def enter(self, claim: Claim, place: QueuePlace | None = None, *, parent: QueuePlace | None = None) -> QueuePlace:
+    def enter(self, claim: Claim, place: LanePlace | None = None, *, parent: LanePlace | None = None) -> LanePlace:
         """Takes a place, or the announced one: `running` at once when nothing is in the way, else `waiting`.
 
         `parent` is the place of the call whose tool makes this one. Raises QueueFull, and Deadlock for a nested call
@@ -131,7 +131,7 @@ class Lane:
         """
         if place is None:
             lane = self if parent is None else self._find_lane(parent)
-            place = QueuePlace(lane, lane.parent)
+            place = LanePlace(lane, lane.parent)
             lane.waiting += 1
             is_first = not lane._pending
         elif place.state != "announced":
@@ -160,7 +160,7 @@ class Lane:
             raise QueueFull(f"{lane.policy.max_queued} calls wait already; try again later")
         return place
 
-    def leave(self, place: QueuePlace) -> None:
+    def leave(self, place: LanePlace) -> None:
         """Gives up a place of a call that ended, was parked or withdrawn; admits the next ones in order. Idempotent."""
         if place.state == "gone":
             return
@@ -189,7 +189,7 @@ class Lane:
         """Makes all calls that enter from now on wait until those that are here now have left."""
         last = next(reversed(self._pending), None)
         if not self.is_idle and (last is None or not last.is_barrier):
-            barrier = QueuePlace(self)
+            barrier = LanePlace(self)
             barrier.state = "waiting"
             self._pending[barrier] = None
 
@@ -242,9 +242,9 @@ class Lane:
         if self._pending:
             self._advance()
 
-    def settle(self, claim: Claim) -> QueuePlace:
+    def settle(self, claim: Claim) -> LanePlace:
         """Gives a call that slipped in a place after all, so that its tool can make calls; it ends with `leave`."""
-        place = QueuePlace(self, self.parent)
+        place = LanePlace(self, self.parent)
         place.claim, place.state = claim, "running"
         place.limits, place.taken = (self._limit,), 1
         self._present[place] = None
@@ -253,7 +253,7 @@ class Lane:
             self._sole, place.is_exclusive = place, True
         return place
 
-    def iter_places(self) -> Iterator[QueuePlace]:
+    def iter_places(self) -> Iterator[LanePlace]:
         """Yields all places, in no particular order."""
         yield from self._present
         yield from self._pending
@@ -272,7 +272,7 @@ class Lane:
             "nested": nested,
         }
 
-    def _find_lane(self, parent: QueuePlace | None) -> Lane:
+    def _find_lane(self, parent: LanePlace | None) -> Lane:
         """Returns the lane inside the nearest ancestor that still runs; this lane without one."""
         while parent is not None and parent.state != "running":
             parent = parent.parent
@@ -314,7 +314,7 @@ class Lane:
             if not place.is_barrier:
                 self._admit(place)
 
-    def _admit(self, place: QueuePlace) -> None:
+    def _admit(self, place: LanePlace) -> None:
         self._present[place] = None
         if place.is_exclusive:
             self._sole = place

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ferrule.model.scheduling import Claim, SchedulerPolicy
-from ferrule.runtime.scheduler.scheduler import Deadlock, Lane, QueueFull, QueuePlace, Scheduler
+from ferrule.runtime.scheduler.scheduler import Deadlock, Lane, LanePlace, QueueFull, Scheduler
 
 KEYS = ("a", "b", "c")
 LANES = ("one", "two", "three")
@@ -49,7 +49,7 @@ locked = st.builds(
 numbers = st.integers(0, 1000)
 
 
-def wanted(place: QueuePlace) -> dict[str, bool]:
+def wanted(place: LanePlace) -> dict[str, bool]:
     """The locks of a place, exclusive where both were asked for."""
     modes: dict[str, bool] = {}
     for key, shared in place.claim.locks if place.claim is not None else ():
@@ -57,7 +57,7 @@ def wanted(place: QueuePlace) -> dict[str, bool]:
     return modes
 
 
-def conflict(one: QueuePlace, other: QueuePlace) -> bool:
+def conflict(one: LanePlace, other: LanePlace) -> bool:
     """True when two calls may not hold their locks at the same time."""
     mine, theirs = wanted(one), wanted(other)
     return any(key in theirs and not (shared and theirs[key]) for key, shared in mine.items())
@@ -72,11 +72,11 @@ def is_alone(claim: Claim, policy: SchedulerPolicy) -> bool:
     return not is_free or policy.ordering_policy == "serial" or not kinds <= set(policy.parallel_classes)
 
 
-def is_part_of(place: QueuePlace, other: QueuePlace) -> bool:
+def is_part_of(place: LanePlace, other: LanePlace) -> bool:
     return other in place.iter_ancestors()
 
 
-def awaits(place: QueuePlace, other: QueuePlace) -> bool:
+def awaits(place: LanePlace, other: LanePlace) -> bool:
     """True when a call ends only after another, which it made; or which one made that it still waits for."""
     for above in other.iter_ancestors():
         if above is place:
@@ -94,17 +94,17 @@ class Crowd(RuleBasedStateMachine):
         self.policy = policy
         self.scheduler = Scheduler(policy)
         self.lanes = [self.scheduler.get_lane(name) for name in LANES]
-        self.places: list[QueuePlace] = []
+        self.places: list[LanePlace] = []
         self.slipped = dict.fromkeys(LANES, 0)
         self.alone: set[str] = set()
         """Lanes that one has slipped into alone."""
-        self.barriers: list[tuple[set[QueuePlace], Lane, bool]] = []
+        self.barriers: list[tuple[set[LanePlace], Lane, bool]] = []
         """Who was there when a lane was held, and whether some had slipped in."""
 
-    def alive(self, *states: str) -> list[QueuePlace]:
+    def alive(self, *states: str) -> list[LanePlace]:
         return [place for place in self.places if place.state in (states or ("announced", "waiting", "running"))]
 
-    def picked(self, number: int, *states: str) -> QueuePlace | None:
+    def picked(self, number: int, *states: str) -> LanePlace | None:
         among = self.alive(*states)
         return among[number % len(among)] if among else None
 
@@ -124,7 +124,7 @@ class Crowd(RuleBasedStateMachine):
         if place is not None:
             self.try_to_enter(claim, place, place.lane, None)
 
-    def try_to_enter(self, claim: Claim, place: QueuePlace | None, lane: Lane, parent: QueuePlace | None) -> None:
+    def try_to_enter(self, claim: Claim, place: LanePlace | None, lane: Lane, parent: LanePlace | None) -> None:
         inner = parent.inner if parent is not None else lane
         others = [each for each in self.alive("waiting", "announced") if each is not place]
         count = sum(each.lane is inner for each in others)
@@ -143,9 +143,9 @@ class Crowd(RuleBasedStateMachine):
             assert entered.claim is claim
         assert place is None or place.state != "announced"
 
-    def could_run(self, claim: Claim, parent: QueuePlace) -> bool:
+    def could_run(self, claim: Claim, parent: LanePlace) -> bool:
         """Whether a nested call would come to its turn, if every call ended once the calls it made have ended."""
-        new = QueuePlace(parent.lane, parent)
+        new = LanePlace(parent.lane, parent)
         new.claim = claim
         left = [*self.alive("running"), *(place for place in self.alive("waiting") if place.parent), new]
         while True:
@@ -222,8 +222,8 @@ class Crowd(RuleBasedStateMachine):
         self.barriers.append((present, chosen, self.slipped[chosen.key] > 0))
         chosen.add_barrier()
 
-    def groups(self) -> Iterator[tuple[Lane, list[QueuePlace]]]:
-        by_lane: dict[int, tuple[Lane, list[QueuePlace]]] = {}
+    def groups(self) -> Iterator[tuple[Lane, list[LanePlace]]]:
+        by_lane: dict[int, tuple[Lane, list[LanePlace]]] = {}
         for place in self.alive():
             by_lane.setdefault(id(place.lane), (place.lane, []))[1].append(place)
         yield from by_lane.values()
@@ -377,7 +377,7 @@ def played(policy: SchedulerPolicy, steps: list[tuple[str, Claim, int]]) -> list
     """The states of all places after each step."""
     scheduler = Scheduler(policy)
     lanes = [scheduler.get_lane(name) for name in LANES]
-    places: list[QueuePlace] = []
+    places: list[LanePlace] = []
     history: list[Any] = []
     for what, claim, number in steps:
         lane = lanes[number % 3]

@@ -43,7 +43,7 @@ def _is_never_valid(arguments: Any) -> bool:
     return False
 
 
-class InputChange(msgspec.Struct, frozen=True, gc=False):
+class ArgumentChange(msgspec.Struct, frozen=True, gc=False):
     """One recorded change of an input on its way (AT-79)."""
 
     source_type: Literal["adapter", "runtime"]
@@ -57,7 +57,7 @@ class ParsedArguments(msgspec.Struct, frozen=True, gc=False):
 
     arguments: Any
     """An object; a text where the tool takes text."""
-    changes: tuple[InputChange, ...] = ()
+    changes: tuple[ArgumentChange, ...] = ()
     encoded: bytes = b""
     """The arguments as JSON, where they differ from the input."""
 
@@ -246,10 +246,10 @@ class Arguments:
             return None
         fields = mended.changed_fields if mended.changed_fields[0] != WHOLE else (*value, WHOLE)
         return self._fill_defaults(
-            value, (InputChange("adapter", "lenient", fields, "sent in another form than asked for"),)
+            value, (ArgumentChange("adapter", "lenient", fields, "sent in another form than asked for"),)
         )
 
-    def _fill_defaults(self, arguments: dict[str, Any], changes: tuple[InputChange, ...]) -> ParsedArguments:
+    def _fill_defaults(self, arguments: dict[str, Any], changes: tuple[ArgumentChange, ...]) -> ParsedArguments:
         """Fills in the contract's defaults for missing fields where the result stays valid (AT-83)."""
         filled = dict(arguments)
         for name, value in self._contract.defaults.items():
@@ -257,7 +257,7 @@ class Arguments:
                 filled[name] = value
         added = tuple(name for name in filled if name not in arguments)
         if added:
-            changes += (InputChange("runtime", "defaults", added, "the tool's own defaults"),)
+            changes += (ArgumentChange("runtime", "defaults", added, "the tool's own defaults"),)
         return ParsedArguments(filled, changes, msgspec.json.encode(filled)) if changes else ParsedArguments(arguments)
 
     def _parse_text(self, raw: bytes, value: Any) -> ParsedArguments | ArgumentProblem:
@@ -272,7 +272,7 @@ class Arguments:
             and (self._model.is_valid(value) or self._model.is_valid(texts[0][1]))
         ):
             name, text = texts[0]
-            change = InputChange("adapter", "argument_mode", (name, WHOLE), "this tool takes one text")
+            change = ArgumentChange("adapter", "argument_mode", (name, WHOLE), "this tool takes one text")
             return ParsedArguments(text, (change,), msgspec.json.encode(text))
         return self._why_misfit(raw, value, self._model) or self._refuse("they must be a text")
 

@@ -21,7 +21,7 @@ from ferrule.runtime.pipeline.locks import build_claim
 from ferrule.runtime.pipeline.rows import build_started_row
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.supervise import build_cancel_stop
-from ferrule.runtime.scheduler.scheduler import Deadlock, QueueFull, QueueLeft, QueuePlace
+from ferrule.runtime.scheduler.scheduler import Deadlock, LanePlace, QueueFull, QueueLeft
 
 
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
@@ -65,7 +65,7 @@ def limit_time(call: Call) -> None:
         flight.deadline = end if flight.deadline is None else min(end, flight.deadline)
 
 
-def _entered(call: Call, services: Services) -> QueuePlace:
+def _entered(call: Call, services: Services) -> LanePlace:
     """A place in the lane of the caller's surface; a call made by a running tool gets one inside that tool's own."""
     claim = call.prepared.claim
     if claim is None:
@@ -98,7 +98,7 @@ def _claim(call: Call, services: Services) -> Claim:
     return claim
 
 
-async def _in_turn(call: Call, services: Services, place: QueuePlace) -> Stop | Replay | Again | None:
+async def _in_turn(call: Call, services: Services, place: LanePlace) -> Stop | Replay | Again | None:
     """Wait for the call's turn, no longer than its caller does."""
     flight = call.flight
     live = flight.live or services.live.add(call, services)

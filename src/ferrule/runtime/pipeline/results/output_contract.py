@@ -17,7 +17,7 @@ import msgspec
 from ferrule.contracts.payloads import Scope
 from ferrule.model.persistence import STRATEGIES, ResultSettings, Strategy
 from ferrule.model.tool import Tool
-from ferrule.runtime.redaction.sensitive_input import REDACTED, scrub_values
+from ferrule.runtime.redaction.sensitive_input import REDACTED
 from ferrule.schema.pointers import read_pointer
 
 Steps = tuple[str, ...]
@@ -59,7 +59,7 @@ class OutputRules(msgspec.Struct, frozen=True):
             return value
         if isinstance(value, str):
             for pattern in self.patterns:
-                value = _compiled(pattern).sub(REDACTED, value)
+                value = re.compile(pattern).sub(REDACTED, value)  # `re` caches compiled patterns
             return value
         if isinstance(value, dict):
             return {name: self.redact_texts(member) for name, member in value.items()}
@@ -82,11 +82,6 @@ class OutputRules(msgspec.Struct, frozen=True):
         return self._mask_value(member, left, found)
 
 
-def scrubbed(value: Any, secrets: frozenset[str]) -> Any:
-    """A value without these texts; short ones only where they stand alone."""
-    return scrub_values(value, secrets) if secrets else value
-
-
 def _read_rule(rule: Any) -> tuple[str, Steps]:
     if isinstance(rule, dict):
         pattern = rule.get("pattern")
@@ -103,14 +98,10 @@ def _read_rule(rule: Any) -> tuple[str, Steps]:
 
 def _is_pattern(pattern: str) -> bool:
     try:
-        _compiled(pattern)
+        re.compile(pattern)
     except re.error:
         return False
     return True
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)  # `re` keeps those it met last
 
 
 def _iter_leaves(value: Any) -> Iterator[str]:

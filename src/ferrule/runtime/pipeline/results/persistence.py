@@ -346,13 +346,13 @@ class _Keeper:
 def _mark_references(result: Result) -> Result:
     """Marks references that stand in place of bytes with the redaction state of those (AT-217)."""
 
-    def told(block: dict[str, Any]) -> dict[str, Any]:
+    def mark(block: dict[str, Any]) -> dict[str, Any]:
         is_reference = block.get("type") == "persisted_output_ref"
         return {"redaction_state": result.redaction_state, **block} if is_reference else block
 
     shown = result.model_facing_content
     return replace(
         result,
-        content=tuple(map(told, result.content)),
-        model_facing_content=None if shown is None else tuple(map(told, shown)),
+        content=tuple(map(mark, result.content)),
+        model_facing_content=None if shown is None else tuple(map(mark, shown)),
     )
