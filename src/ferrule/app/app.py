@@ -78,7 +78,7 @@ class App:
         self.sessions = sessions = Sessions(parts, self._policy, self._executors, self.changes)
         # Bound once: every call compares it.
         self.generation = sessions.generation
-        self.services.live.pulse = Pulse(self.services.live, self.services)
+        self._pulse = self.services.live.pulse = Pulse(self.services.live, self.services)
         self.calls = Calls(self.store, self.services, sessions.resume)
         self._inboxes = Inboxes(parts, sessions, self.calls)
         self._delivery = delivery = ReplyDelivery(self.store, self.inbox, self._inboxes.find_tool, self._executors.find)
@@ -88,7 +88,7 @@ class App:
 
     async def __aenter__(self) -> App:
         await self.store.open()
-        await self.services.live.pulse.open()
+        await self._pulse.open()
         await self.sessions.open()
         if self._parts.tends:
             await self._housekeeping.begin()

@@ -103,7 +103,8 @@ def test_a_secret_that_repeats_itself_takes_no_time(row: str) -> None:
 def test_values_of_one_call_are_told_as_a_field() -> None:
     idle = plain()
     assert idle.text("it said hunter2hunter2", also=["hunter2hunter2"]) == ("it said [REDACTED]", ("sensitive_field",))
-    assert idle.value({"n": 4711}, also=["4711"]) == ({"n": "[REDACTED]"}, ("sensitive_field",))
+    number: Any = {"n": 4711}
+    assert idle.value(number, also=["4711"]) == ({"n": "[REDACTED]"}, ("sensitive_field",))
     assert idle.text("it said hunter2hunter2") == ("it said hunter2hunter2", ())
     stream = idle.stream(also=["hunter2hunter2"])
     assert stream.feed(b"it said hunter2hun") + stream.feed(b"ter2.") + stream.finish() == b"it said [REDACTED]."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,7 @@ def test_no_canary_survives_in_any_encoding(encoding: str) -> None:
         assert "[REDACTED]" in cleaned
         assert written not in cleaned
         assert not any(secret in decoded for decoded in decodings(cleaned)), (encoding, secret)
+        value: Any
         value, _ = KNOWN.value({"list": [{"note": text}, 1], written: True})
         assert written not in str(value["list"][0]["note"])
         assert value["list"][1] == 1

@@ -7,7 +7,6 @@ stopped is an error, with the output it wrote until then.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from ferrule.contracts.payloads import payload_block
 from ferrule.infra.processes.command_line import CommandRefused, Whitelist, split_command
 from ferrule.infra.processes.confined import Confinement, FinishedProgram, check_program, describe_failure, run_confined
 from ferrule.infra.processes.programs import ProgramLimits
+from ferrule.model.value import JsonObject
 from ferrule.runtime.builtins.config import BashConfig, BuiltinServices
 
 _ENDED_BY_US = -1
@@ -47,12 +47,12 @@ class BashTool:
             limits=ProgramLimits(seconds=float(config.timeout_seconds), output_bytes=services.max_output_bytes),
         )
 
-    async def preflight(self, arguments: dict[str, Any]) -> None:
+    async def preflight(self, arguments: JsonObject) -> None:
         """Checks that the command may run. Raises ExecutionFailed: `invalid_arguments` for a line that is not one plain command
         or names no program, `sandbox_violation` for one that is not on the whitelist, `setup_required` without a sandbox."""
         await check_program(self._argv(arguments), self._confinement)
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+    async def __call__(self, arguments: JsonObject, context: Context) -> Output:
         """Runs the command. Repeats the checks of `preflight`, since a hook may have changed the line. Raises ExecutionFailed."""
         argv = self._argv(arguments)
         finished = await run_confined(argv, self._confinement, context)
@@ -67,7 +67,7 @@ class BashTool:
             error_class, message, code=code, output=output, native_error_ref=f"cli:{finished.ended.reason}"
         )
 
-    def _argv(self, arguments: dict[str, Any]) -> tuple[str, ...]:
+    def _argv(self, arguments: JsonObject) -> tuple[str, ...]:
         try:
             argv = split_command(arguments["command"])
         except CommandRefused as refused:
@@ -82,9 +82,7 @@ class BashTool:
             )
         return argv
 
-    def _output(
-        self, value: dict[str, Any], argv: tuple[str, ...], finished: FinishedProgram, context: Context
-    ) -> Output:
+    def _output(self, value: JsonObject, argv: tuple[str, ...], finished: FinishedProgram, context: Context) -> Output:
         kept = finished.ended.kept
         content = None if kept is None else (_text(value), payload_block(kept))
         ref = {
@@ -101,9 +99,9 @@ class BashTool:
         return Output(value, content, native_refs=(ref,))
 
 
-def _value(command: str, finished: FinishedProgram) -> dict[str, Any]:
+def _value(command: str, finished: FinishedProgram) -> JsonObject:
     ended = finished.ended
-    value: dict[str, Any] = {
+    value: JsonObject = {
         "command": command,
         "exit_code": _ENDED_BY_US if ended.exit_code is None else ended.exit_code,
         "duration_ms": round(ended.seconds * 1000),
@@ -119,5 +117,5 @@ def _value(command: str, finished: FinishedProgram) -> dict[str, Any]:
     return value | ({"note": "; ".join(notes)} if notes else {})
 
 
-def _text(value: dict[str, Any]) -> dict[str, Any]:
+def _text(value: JsonObject) -> JsonObject:
     return {"type": "text", "text": msgspec.json.encode(value).decode()}

@@ -10,10 +10,11 @@ import base64
 import codecs
 import re
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 from ferrule.contracts.executor import Context
+from ferrule.model.value import JsonObject
 from ferrule.runtime.builtins.config import BuiltinServices
 from ferrule.runtime.builtins.confine import Roots
 from ferrule.runtime.builtins.failures import translate_os_errors
@@ -27,7 +28,7 @@ _TEXT_CODECS = re.compile(
 )
 
 
-def encode_body(data: bytes, content_type: str, *, is_cut: bool) -> dict[str, Any]:
+def encode_body(data: bytes, content_type: str, *, is_cut: bool) -> JsonObject:
     """Returns `body`, with `body_encoding: base64` when it is not text. `is_cut`: its last character may be incomplete."""
     text = None if b"\0" in data and not _is_wide(content_type) else _decode_text(data, content_type, is_cut=is_cut)
     if text is None:
@@ -95,7 +96,7 @@ class FileDownload:
         assert self._file is not None  # opened first
         return self._file
 
-    async def _run_in_thread(self, work: Any) -> None:
+    async def _run_in_thread(self, work: Callable[[], object]) -> None:
         def locked() -> None:
             with self._lock, translate_os_errors(self._path):
                 if not self._is_closed:

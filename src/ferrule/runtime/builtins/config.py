@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.builtin_tools import BUILTIN_TOOLS, ConfigType
 from ferrule.model.misfits import describe_complaint
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.threads import Threads
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ CONFIGS: dict[str, type[BuiltinConfig]] = {
 }
 
 
-def load_config(builtin_id: str, stated: Any, environment: Mapping[str, str]) -> BuiltinConfig:
+def load_config(builtin_id: str, stated: object, environment: Mapping[str, str]) -> BuiltinConfig:
     """Loads a tool's settings: environment over agent file over default.
 
     Raises ExecutionFailed: `capability_gap` when the tool is not enabled, `setup_required` for an invalid setting.
@@ -129,8 +130,8 @@ def _refuse_disabled(builtin_id: str, config: BuiltinConfig, environment: Mappin
     raise _disabled(f"the built-in tool {builtin_id!r} is not enabled; set {setting} in the agent file")
 
 
-def _overrides(builtin_id: str, environment: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _overrides(builtin_id: str, environment: Mapping[str, str]) -> JsonObject:
+    found: JsonObject = {}
     for field, kind in BUILTIN_TOOLS[builtin_id].config.items():
         variable = _variable(builtin_id, field)
         text = environment.get(variable, "").strip()
@@ -143,7 +144,7 @@ def _variable(builtin_id: str, field: str) -> str:
     return f"TOOLS_{builtin_id}_{field}".upper()
 
 
-def _from_text(variable: str, text: str, kind: ConfigType) -> Any:
+def _from_text(variable: str, text: str, kind: ConfigType) -> object:
     if kind == "boolean":
         return _boolean(variable, text)
     if kind == "integer":
@@ -169,7 +170,7 @@ def _boolean(variable: str, text: str) -> bool:
     raise _bad_setting(f"the environment variable {variable} must be true or false")
 
 
-def _resolve_placeholders(value: Any, where: str, environment: Mapping[str, str]) -> Any:
+def _resolve_placeholders(value: object, where: str, environment: Mapping[str, str]) -> object:
     """Replaces `${VAR}` and `${VAR:-default}` in a setting, once: placeholders in a variable's value stay as they are."""
     if isinstance(value, list):
         return [_resolve_placeholders(item, where, environment) for item in value]

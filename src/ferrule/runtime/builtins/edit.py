@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Support
+from ferrule.model.value import JsonObject
 from ferrule.runtime.builtins.config import BuiltinServices, EditConfig
 from ferrule.runtime.builtins.confine import Roots, Spot, open_regular
 from ferrule.runtime.builtins.failures import bad_arguments, quote_text
@@ -26,16 +26,16 @@ class EditTool:
         self._roots = Roots(config.allowed_roots, services.root, services.protected, services.fixed())
         self._threads = services.threads
 
-    def preflight(self, arguments: dict[str, Any]) -> None:
+    def preflight(self, arguments: JsonObject) -> None:
         """Raises ExecutionFailed for invalid arguments, before anything is touched."""
         self._roots.check(arguments["file_path"])
         _replacement_of(arguments)
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+    async def __call__(self, arguments: JsonObject, context: Context) -> object:
         """Edits the file; returns `file_path replacements` (ADL-27). Raises ExecutionFailed."""
         return await self._threads.run(lambda: self._edit(arguments, context))
 
-    def _edit(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    def _edit(self, arguments: JsonObject, context: Context) -> JsonObject:
         path = arguments["file_path"]
         old, new = _replacement_of(arguments)
         with self._roots.find(path) as spot:
@@ -52,7 +52,7 @@ class EditTool:
         return {"file_path": path, "replacements": 1}
 
 
-def _replacement_of(arguments: dict[str, Any]) -> tuple[bytes, bytes]:
+def _replacement_of(arguments: JsonObject) -> tuple[bytes, bytes]:
     old, new = encode_text(arguments["old_string"], "old_string"), encode_text(arguments["new_string"], "new_string")
     if not old:
         raise bad_arguments("old_string is empty; name the text to replace", "empty_old_string")

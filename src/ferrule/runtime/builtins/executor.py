@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -20,7 +20,7 @@ from ferrule.runtime.functions.threads import Threads
 if TYPE_CHECKING:
     from ferrule.infra.network.client import Client
 
-_builtins: Registry[Callable[[Any, BuiltinServices], Run]] = Registry("built-in tool", BUILTINS)
+_builtins: Registry[Callable[[object, BuiltinServices], Run]] = Registry("built-in tool", BUILTINS)
 
 
 class BuiltinExecutor:

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Support
 from ferrule.infra.network.client import Response
@@ -21,6 +21,7 @@ from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable, Un
 from ferrule.infra.network.urls import Target
 from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import ErrorClass
+from ferrule.model.value import JsonObject
 from ferrule.runtime.builtins.bodies import FileDownload, encode_body
 from ferrule.runtime.builtins.config import BuiltinServices, FetchConfig
 from ferrule.runtime.builtins.confine import Roots
@@ -48,7 +49,7 @@ class _Facts(NamedTuple):
     answer: Response
     started: float
 
-    def to_result(self, now: float) -> dict[str, Any]:
+    def to_result(self, now: float) -> JsonObject:
         return {
             "url": self.request.target.url,
             "method": self.request.method,
@@ -74,11 +75,11 @@ class FetchTool:
         self._roots = Roots([self._folder], services.root, services.protected, services.fixed())
         self._client = services.client()
 
-    def preflight(self, arguments: dict[str, Any]) -> None:
+    def preflight(self, arguments: JsonObject) -> None:
         """Raises ExecutionFailed for a request that can be refused without the network."""
         self._check_request(arguments)
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+    async def __call__(self, arguments: JsonObject, context: Context) -> object:
         """Fetches the address; returns `url method status_code duration_ms headers`, and the body or its file (ADL-28)."""
         request = self._check_request(arguments)
         for value in secrets_in(request.headers):
@@ -93,7 +94,7 @@ class FetchTool:
                 context.raise_if_aborted()
             raise
 
-    def _check_request(self, arguments: dict[str, Any]) -> FetchRequest:
+    def _check_request(self, arguments: JsonObject) -> FetchRequest:
         request = request_of(arguments)
         if request.save_path is not None:
             if not self._config.allow_downloads:
@@ -119,7 +120,7 @@ class FetchTool:
                 "domain_not_allowed",
             )
 
-    async def _within_time(self, request: FetchRequest, context: Context) -> dict[str, Any]:
+    async def _within_time(self, request: FetchRequest, context: Context) -> JsonObject:
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._follow(request, context)
@@ -127,7 +128,7 @@ class FetchTool:
             host = request.target.host
             raise ExecutionFailed("timeout", f"{host} did not answer in full within {self._seconds} s") from None
 
-    async def _follow(self, request: FetchRequest, context: Context) -> dict[str, Any]:
+    async def _follow(self, request: FetchRequest, context: Context) -> JsonObject:
         started = asyncio.get_running_loop().time()
         for _ in range(MOST_REDIRECTS + 1):
             result = await self._send(request, context, started)
@@ -139,7 +140,7 @@ class FetchTool:
             code="too_many_redirects",
         )  # fmt: skip
 
-    async def _send(self, request: FetchRequest, context: Context, started: float) -> dict[str, Any] | FetchRequest:
+    async def _send(self, request: FetchRequest, context: Context, started: float) -> JsonObject | FetchRequest:
         """Sends one request; returns its result, or the request that it is redirected to. Raises ExecutionFailed."""
         target = request.target
         headers = {**_missing_defaults(request.headers), **request.headers}
@@ -172,7 +173,7 @@ class FetchTool:
             )
         return following
 
-    async def _read_answer(self, facts: _Facts, context: Context) -> dict[str, Any]:
+    async def _read_answer(self, facts: _Facts, context: Context) -> JsonObject:
         answer, request = facts.answer, facts.request
         async with aclosing(answer.pieces()) as whole:
             body = _LimitedBody(whole, self._config.max_bytes, context)
@@ -186,7 +187,7 @@ class FetchTool:
                 body_members = {**text, "bytes_read": body.count, "truncated": body.is_cut}
         return {**facts.to_result(asyncio.get_running_loop().time()), **body_members}
 
-    async def _save_body(self, path: str, body: _LimitedBody, context: Context) -> dict[str, Any]:
+    async def _save_body(self, path: str, body: _LimitedBody, context: Context) -> JsonObject:
         where = os.path.join(self._folder, path)
         saving = FileDownload(self._roots, where, self._services, context)
         try:
@@ -225,7 +226,7 @@ class _LimitedBody:
                 return
 
 
-def _stop(fetching: asyncio.Future[Any]) -> None:
+def _stop(fetching: asyncio.Future[JsonObject]) -> None:
     fetching.cancel()
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import codecs
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.contracts.executor import Context, Support
+from ferrule.model.value import JsonObject
 from ferrule.runtime.builtins.config import BuiltinServices, ReadConfig
 from ferrule.runtime.builtins.confine import Roots, Spot, open_regular
 from ferrule.runtime.builtins.failures import bad_arguments, quote_text
@@ -47,16 +48,16 @@ class ReadTool:
         self._window = config.max_lines
         self._room = services.max_result_chars
 
-    def preflight(self, arguments: dict[str, Any]) -> None:
+    def preflight(self, arguments: JsonObject) -> None:
         """Raises ExecutionFailed for an invalid path, before anything is touched."""
         _refuse_image(arguments["file_path"], arguments["file_path"])
         self._roots.check(arguments["file_path"])
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+    async def __call__(self, arguments: JsonObject, context: Context) -> object:
         """Reads the file; returns `file_path offset limit lines_read total_lines content` (ADL-23). Raises ExecutionFailed."""
         return await self._threads.run(lambda: self._read(arguments, context))
 
-    def _read(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    def _read(self, arguments: JsonObject, context: Context) -> JsonObject:
         path = arguments["file_path"]
         offset = min(int(arguments.get("offset", 1)), _MOST_LINES)
         limit = min(int(arguments.get("limit", self._window)), _MOST_LINES)

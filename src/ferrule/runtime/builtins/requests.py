@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.network.urls import BadUrl, Target, parse_host, parse_url
+from ferrule.model.value import JsonObject
 from ferrule.runtime.builtins.confine import refuse_nonsense
 from ferrule.runtime.builtins.failures import bad_arguments, quote_text, violation
 
@@ -33,7 +34,7 @@ class FetchRequest(NamedTuple):
     save_path: str | None = None
 
 
-def request_of(arguments: Mapping[str, Any]) -> FetchRequest:
+def request_of(arguments: JsonObject) -> FetchRequest:
     """Reads a request. Raises ExecutionFailed for an invalid address, header or path."""
     method, save_path = arguments.get("method", "GET"), arguments.get("save_path")
     if save_path is not None:

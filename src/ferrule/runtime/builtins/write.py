@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ferrule.contracts.executor import Context, Support
+from ferrule.model.value import JsonObject
 from ferrule.runtime.builtins.config import BuiltinServices, WriteConfig
 from ferrule.runtime.builtins.confine import Roots
 from ferrule.runtime.builtins.failures import bad_arguments
@@ -22,16 +21,16 @@ class WriteTool:
         self._roots = Roots(config.allowed_roots, services.root, services.protected, services.fixed())
         self._threads = services.threads
 
-    def preflight(self, arguments: dict[str, Any]) -> None:
+    def preflight(self, arguments: JsonObject) -> None:
         """Raises ExecutionFailed for an invalid path or text, before anything is touched."""
         self._roots.check(arguments["file_path"])
         encode_text(arguments["content"], "content")
 
-    async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+    async def __call__(self, arguments: JsonObject, context: Context) -> object:
         """Writes the file; returns `file_path bytes_written` (ADL-26). Raises ExecutionFailed."""
         return await self._threads.run(lambda: self._write(arguments, context))
 
-    def _write(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    def _write(self, arguments: JsonObject, context: Context) -> JsonObject:
         path, data = arguments["file_path"], encode_text(arguments["content"], "content")
         with self._roots.find(path, makes_folders=True) as spot, open_replacement(spot) as file:
             file.write(data)

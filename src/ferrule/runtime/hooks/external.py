@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
 import msgspec
 
@@ -24,7 +23,7 @@ def decode_answer(text: bytes) -> HookOutput:
         raise HookFailed("its answer is no JSON; `{}` says that there is nothing to say") from None
 
 
-def convert_answer(value: Any) -> HookOutput | None:
+def convert_answer(value: object) -> HookOutput | None:
     """Converts a function's answer: a `HookOutput`, the same as a dict, or None. Raises HookFailed."""
     if value is None or isinstance(value, HookOutput):
         return value

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, HookEvent, HookInput, HookOutput
 from ferrule.errors import BindingError, SettingsError
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.discovery import load_modules
 from ferrule.runtime.hooks.external import convert_answer, matches_tool
 
-HookAnswer: TypeAlias = HookOutput | dict[str, Any] | None
-HookFunction: TypeAlias = Callable[[HookInput], HookAnswer | Awaitable[HookAnswer]]
+HookAnswer: TypeAlias = "HookOutput | JsonObject | None"
+HookFunction: TypeAlias = "Callable[[HookInput], HookAnswer | Awaitable[HookAnswer]]"
 """Takes a hook's input; returns a `HookOutput`, the same as a dict, or None."""
 
 
@@ -54,7 +55,7 @@ class FunctionHook:
         return _read_awaited(said) if isawaitable(said) else convert_answer(said)
 
 
-async def _read_awaited(said: Awaitable[Any]) -> HookOutput | None:
+async def _read_awaited(said: Awaitable[object]) -> HookOutput | None:
     return convert_answer(await said)
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import Any
 
 import msgspec
 
 from ferrule.contracts.hook import HookEvent, HookFailed, HookInput, HookOutput, Reach
+from ferrule.model.value import JsonObject
 from ferrule.runtime.hooks.external import matches_tool
 from ferrule.runtime.hooks.guardrail_agents import AgentGuards, GuardRule, build_default_rule
 from ferrule.runtime.hooks.guardrail_records import FiredRuns, GuardrailSettings, Point
@@ -57,7 +57,7 @@ class Guardrail:
     ) -> None:
         self.hook_id = f"guardrail:{settings.id}"
         self.event: HookEvent = EVENTS[point]
-        self.matcher: dict[str, Any] = {"tools": list(settings.tools)}
+        self.matcher: JsonObject = {"tools": list(settings.tools)}
         self.timeout_seconds = settings.timeout_seconds + _SPARE_SECONDS
         self._settings = settings
         self._point = point
@@ -86,7 +86,7 @@ class Guardrail:
         """Closes the provider."""
         await self._reach.aclose()
 
-    async def _ask_provider(self, told: HookInput, judged: Any) -> Verdict:
+    async def _ask_provider(self, told: HookInput, judged: object) -> Verdict:
         """Asks the provider for a verdict. Raises HookFailed."""
         question = {
             "guardrail_id": self._settings.id,
@@ -119,7 +119,7 @@ class Guardrail:
             return self._note(rule, "skip", severity, text, error=why)
         return self._block(told, rule, severity, text, error=why)
 
-    def _act_on_verdict(self, told: HookInput, rule: GuardRule, verdict: Verdict, judged: Any) -> HookOutput:
+    def _act_on_verdict(self, told: HookInput, rule: GuardRule, verdict: Verdict, judged: object) -> HookOutput:
         if isinstance(verdict, ScoreVerdict):
             if verdict.score < rule.severity_threshold:
                 return self._note(rule, "pass", verdict.score)
@@ -132,7 +132,7 @@ class Guardrail:
         said = self._note(rule, "add")
         return msgspec.structs.replace(said, additional_context=verdict.blocks)
 
-    def _act_on_score(self, told: HookInput, rule: GuardRule, score: float, text: str, **more: Any) -> HookOutput:
+    def _act_on_score(self, told: HookInput, rule: GuardRule, score: float, text: str, **more: object) -> HookOutput:
         """Acts on a score at or over the threshold."""
         match rule.on_fail:
             case "log" | "warn":
@@ -151,7 +151,9 @@ class Guardrail:
             case _:
                 return self._block(told, rule, score, text, **more)
 
-    def _act_on_transform(self, told: HookInput, rule: GuardRule, verdict: TransformVerdict, judged: Any) -> HookOutput:
+    def _act_on_transform(
+        self, told: HookInput, rule: GuardRule, verdict: TransformVerdict, judged: object
+    ) -> HookOutput:
         if not verdict.is_changed:
             return self._note(rule, "pass")
         if rule.on_fail == "reject":
@@ -162,13 +164,13 @@ class Guardrail:
             return msgspec.structs.replace(said, updated_input=verdict.value)
         return msgspec.structs.replace(said, updated_output=restore_output(told.result or {}, verdict.value))
 
-    def _block(self, told: HookInput, rule: GuardRule, score: float | None, text: str, **more: Any) -> HookOutput:
+    def _block(self, told: HookInput, rule: GuardRule, score: float | None, text: str, **more: object) -> HookOutput:
         self._remember_fired(told, text)
         said = self._note(rule, "block", score, text, **more)
         return msgspec.structs.replace(said, stop=text, stop_code="guardrail_blocked")
 
     def _note(
-        self, rule: GuardRule, action: str, score: float | None = None, text: str = "", **more: Any
+        self, rule: GuardRule, action: str, score: float | None = None, text: str = "", **more: object
     ) -> HookOutput:
         """Builds an answer that only goes on record."""
         outcome = {
@@ -192,6 +194,6 @@ class Guardrail:
         return "arguments" if self._point == "tool_input" else "output"
 
 
-def _add_reason(text: str, reason: str | None, judged: Any) -> str:
+def _add_reason(text: str, reason: str | None, judged: object) -> str:
     told = redact_reason(reason, judged)
     return f"{text}: {told}" if told else text

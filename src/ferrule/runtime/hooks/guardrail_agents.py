@@ -8,12 +8,11 @@ settings, never laxer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 
 from ferrule.contracts.surface import CatalogView
-from ferrule.model.value import is_integer
+from ferrule.model.value import JsonObject, is_number
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL, POINTS, GuardrailSettings, OnFail, Point
 
 
@@ -23,7 +22,7 @@ class GuardrailReference(msgspec.Struct, frozen=True):
     guardrail_id: str
     point: Point | None
     """None: every point it is configured for."""
-    said: Mapping[str, Any] = {}
+    said: Mapping[str, object] = {}
     """The other members of the reference, as written."""
 
 
@@ -44,9 +43,9 @@ class AgentGuards(msgspec.Struct, frozen=True):
     """The reason why none of its tools may be called: a declared protection is missing."""
 
 
-def list_agent_files(catalog: CatalogView) -> dict[str, dict[str, Any]]:
+def list_agent_files(catalog: CatalogView) -> dict[str, JsonObject]:
     """Returns the newest agent file of each agent in a catalog, by id."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonObject] = {}
     for agent in sorted({record.record_id for record in catalog.records("agent")}):
         record = catalog.record("agent", agent)
         payload = msgspec.json.decode(record.payload) if record is not None else {}
@@ -56,7 +55,7 @@ def list_agent_files(catalog: CatalogView) -> dict[str, dict[str, Any]]:
 
 
 def read_agent_guards(
-    agent: str, file: Mapping[str, Any], known: Mapping[tuple[str, Point], GuardrailSettings]
+    agent: str, file: Mapping[str, object], known: Mapping[tuple[str, Point], GuardrailSettings]
 ) -> AgentGuards:
     """Reads the guardrails an agent's file demands, out of the configured ones."""
     block = file.get("guardrails")
@@ -84,7 +83,7 @@ def build_default_rule(settings: GuardrailSettings) -> GuardRule:
     return GuardRule(settings.on_fail or ON_FAIL[settings.type][0], settings.severity_threshold)
 
 
-def _read_blocks_run(agent: str, block: Any) -> tuple[bool, str]:
+def _read_blocks_run(agent: str, block: object) -> tuple[bool, str]:
     calls = block.get("tool_calls") if isinstance(block, dict) else None
     said = calls.get("block_tools_on_input_fail", False) if isinstance(calls, dict) else False
     if isinstance(said, bool):
@@ -92,7 +91,7 @@ def _read_blocks_run(agent: str, block: Any) -> tuple[bool, str]:
     return True, f"the file of the agent {agent!r} says neither true nor false for block_tools_on_input_fail; mend it"
 
 
-def _iter_references(block: Any) -> Iterator[GuardrailReference]:
+def _iter_references(block: object) -> Iterator[GuardrailReference]:
     if isinstance(block, dict):
         for point in POINTS:
             yield from _iter_listed(block.get(point), point)
@@ -100,7 +99,7 @@ def _iter_references(block: Any) -> Iterator[GuardrailReference]:
         yield from _iter_listed(block, None)
 
 
-def _iter_listed(written: Any, point: Point | None) -> Iterator[GuardrailReference]:
+def _iter_listed(written: object, point: Point | None) -> Iterator[GuardrailReference]:
     for entry in written if isinstance(written, list) else () if written is None else (written,):
         if isinstance(entry, str):
             yield GuardrailReference(entry, point)
@@ -121,13 +120,12 @@ def _describe_missing(agent: str, reference: GuardrailReference) -> str:
     )
 
 
-def _tighten(settings: GuardrailSettings, said: Mapping[str, Any]) -> GuardRule | str:
+def _tighten(settings: GuardrailSettings, said: Mapping[str, object]) -> GuardRule | str:
     """Returns the stricter of settings and agent; a text when the agent's values are invalid."""
     rule, words = build_default_rule(settings), ON_FAIL[settings.type]
     threshold, on_fail = said.get("severity_threshold"), said.get("on_fail")
     if threshold is not None:
-        is_number = is_integer(threshold) or isinstance(threshold, float)
-        if not is_number or not 0 <= threshold <= 10:
+        if not is_number(threshold) or not 0 <= threshold <= 10:
             return f"severity_threshold {threshold!r} for the guardrail {settings.id!r}; write a number from 0 to 10"
         rule = _combine(settings, rule, GuardRule(rule.on_fail, float(threshold)))
     if on_fail is not None:

@@ -18,6 +18,7 @@ from ferrule.contracts.hook import Hook, HookEvent, HookFailed, HookInput, HookO
 from ferrule.contracts.registry import late
 from ferrule.errors import BindingError, SettingsError
 from ferrule.infra.tasks import is_from_outside
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.discovery import load_modules
 from ferrule.runtime.functions.threads import Threads
 from ferrule.runtime.hooks.command import CommandReach
@@ -33,7 +34,7 @@ _http_reach: Callable[..., Reach] = late("ferrule.runtime.hooks.http:HttpReach")
 _DEFAULT_VARIABLES = ("PATH", "HOME", "LANG")
 _THREADS = 8
 
-AskProvider = Callable[[dict[str, Any]], Any]
+AskProvider = Callable[[JsonObject], Any]
 """Takes the question of a guardrail and returns the answer, or an awaitable of it."""
 
 
@@ -154,7 +155,7 @@ def _build_stop(text: str, *, stop_code: str, guardrail: str | None = None) -> H
 
 def build_guardrails(
     settings: Sequence[GuardrailSettings],
-    agents: Mapping[str, Mapping[str, Any]],
+    agents: Mapping[str, Mapping[str, object]],
     root: Path,
     env: Mapping[str, str],
     client: Callable[[], Client],

@@ -6,12 +6,13 @@ content it was shown. `guardrail` calls this module and acts on the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from ferrule.contracts.hook import HookFailed
+from ferrule.model.value import JsonObject
 from ferrule.runtime.hooks.guardrail_records import Point, ResultType
 
 MAX_ADDED_BYTES = 64 * 1024
@@ -28,7 +29,7 @@ class ScoreVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TransformVerdict(msgspec.Struct, frozen=True):
     """The judged value, changed or not."""
 
-    value: Any
+    value: object
     is_changed: bool
     reason: str | None = None
 
@@ -36,7 +37,7 @@ class TransformVerdict(msgspec.Struct, frozen=True):
 class AdditionVerdict(msgspec.Struct, frozen=True):
     """Content blocks to add for the model."""
 
-    blocks: tuple[dict[str, Any], ...]
+    blocks: tuple[JsonObject, ...]
 
 
 Verdict = ScoreVerdict | TransformVerdict | AdditionVerdict
@@ -56,7 +57,7 @@ class _AdditionAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: Any = msgspec.UNSET
 
 
-def read_verdict(answer: bytes, kind: ResultType, point: Point, judged: Any) -> Verdict:
+def read_verdict(answer: bytes, kind: ResultType, point: Point, judged: object) -> Verdict:
     """Reads the verdict in an answer about the value `judged`. Raises HookFailed, which repeats nothing of the answer."""
     if kind == "score":
         return _decode(answer, ScoreVerdict)
@@ -72,7 +73,7 @@ def _decode(answer: bytes, kind: type[T]) -> T:
         raise HookFailed("its answer cannot be read") from None
 
 
-def _read_transform(said: _TransformAnswer, point: Point, judged: Any) -> TransformVerdict:
+def _read_transform(said: _TransformAnswer, point: Point, judged: object) -> TransformVerdict:
     value = said.input if point == "tool_input" else said.output
     other = said.output if point == "tool_input" else said.input
     if other is not msgspec.UNSET or (said.text is not msgspec.UNSET and value is not msgspec.UNSET):
@@ -93,7 +94,7 @@ def _read_transform(said: _TransformAnswer, point: Point, judged: Any) -> Transf
     return TransformVerdict(value, differs or said.changed is True, said.reason)
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same(one: object, other: object) -> bool:
     """Returns True for values that are equal as JSON, where 1 and true differ."""
     return msgspec.json.encode(one, order="deterministic") == msgspec.json.encode(other, order="deterministic")
 
@@ -113,7 +114,7 @@ def _read_addition(said: _AdditionAnswer) -> AdditionVerdict:
 _STRUCTURED, _CONTENT = "structured_content", "content"
 
 
-def find_output(result: Mapping[str, Any]) -> Any:
+def find_output(result: JsonObject) -> object:
     """Returns the output in a result's record: its value, else its text, else its content blocks.
 
     A value and blocks that say something else come as an object of both. Changes of earlier hooks are included.
@@ -126,7 +127,7 @@ def find_output(result: Mapping[str, Any]) -> Any:
     return value if _says_same(value, text) else {_STRUCTURED: value, _CONTENT: blocks}
 
 
-def restore_output(result: Mapping[str, Any], value: Any) -> Any:
+def restore_output(result: JsonObject, value: object) -> object:
     """Returns a transformed output in the pipeline's form: of a value with blocks of its own, the blocks."""
     if _STRUCTURED in result and isinstance(value, dict) and value.keys() == {_STRUCTURED, _CONTENT}:
         shown = find_output(result)
@@ -135,7 +136,7 @@ def restore_output(result: Mapping[str, Any], value: Any) -> Any:
     return value
 
 
-def _list_blocks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _list_blocks(result: JsonObject) -> list[JsonObject]:
     """Lists the blocks the model would see, without the context that hooks added."""
     seen = result.get("model_facing_content")
     if seen is None:
@@ -144,7 +145,7 @@ def _list_blocks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(seen)[: -len(added)] if added and list(seen)[-len(added) :] == added else list(seen)
 
 
-def _says_same(value: Any, text: str | None) -> bool:
+def _says_same(value: object, text: str | None) -> bool:
     """Returns True when the text is the JSON of the value."""
     if text is None:
         return False
@@ -161,7 +162,7 @@ _MIN_WORD_CHARS = 3
 _PUNCTUATION = "\"'`.,;:!?()[]{}<>«»“”‘’"
 
 
-def redact_reason(reason: str | None, judged: Any) -> str:
+def redact_reason(reason: str | None, judged: object) -> str:
     """Shortens a reason to one line that repeats nothing of the judged value."""
     if not reason:
         return ""
@@ -185,7 +186,7 @@ def _is_quoted(word: str, whole: set[str], text: str) -> bool:
     return folded in whole or (stands_out and folded in text)
 
 
-def _iter_leaves(value: Any) -> Iterator[str]:
+def _iter_leaves(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         for member in value.values():
             yield from _iter_leaves(member)

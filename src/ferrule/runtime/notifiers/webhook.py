@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from ferrule.contracts.notifier import NoticeUndelivered
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.post import Poster, PostFailed
+from ferrule.model.value import JsonObject
 
 _TIMEOUT_SECONDS = 10.0
 _TRY_AGAIN = frozenset({408, 425, 429})
@@ -33,7 +33,7 @@ class WebhookNotifier:
     ) -> None:
         self._poster = Poster(client, url, secret, timeout_seconds=timeout_seconds, clock=clock)
 
-    async def notify(self, notice: dict[str, Any]) -> None:
+    async def notify(self, notice: JsonObject) -> None:
         """Sends one notice. Raises NoticeUndelivered."""
         try:
             status, _ = await self._poster.post(msgspec.json.encode(notice), str(notice.get("id", "")))

@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import Awaitable
 from inspect import isawaitable
-from typing import Any
 
 import msgspec
 
@@ -21,7 +20,7 @@ from ferrule.runtime.pipeline.services import Services
 _STATUS = re.compile(r"http[: ](\d{3})\b")
 
 
-async def await_with_retries(call: Call, services: Services, context: Context, running: Awaitable[Any]) -> Any:
+async def await_with_retries(call: Call, services: Services, context: Context, running: Awaitable[object]) -> object:
     """Awaits the tool's output, and runs the tool again when it fails. Raises ExecutionFailed."""
     try:
         return await running
@@ -29,7 +28,7 @@ async def await_with_retries(call: Call, services: Services, context: Context, r
         return await retry_failed(call, services, context, failed)
 
 
-async def retry_failed(call: Call, services: Services, context: Context, failed: ExecutionFailed) -> Any:
+async def retry_failed(call: Call, services: Services, context: Context, failed: ExecutionFailed) -> object:
     """Runs a failed call again until it succeeds; records each failed attempt. Raises ExecutionFailed for the last failure."""
     policy, run = call.prepared.retry, call.prepared.run
     if policy is NO_RETRIES or run is None:
@@ -81,7 +80,7 @@ def _admit(call: Call, services: Services) -> None:
     call.flight.ticket = ticket
 
 
-async def _run_once(call: Call, run: Run, context: Context, number: int) -> Any:
+async def _run_once(call: Call, run: Run, context: Context, number: int) -> object:
     """Runs the tool once more, with its own copy of the arguments."""
     # Runners that never look at their context share an empty one; it must stay untouched.
     if context.invocation_id:

@@ -7,7 +7,7 @@ than a test). A field read directly may be None, and that is an answer. `call.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,7 +18,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun, Mutation, Payload
 from ferrule.model.result import Result
 from ferrule.model.scheduling import SchedulerPolicy
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,7 +40,7 @@ class CallInputs(msgspec.Struct, gc=False):
 
     model_input: bytes
     """As the caller sent it; never changed."""
-    arguments: dict[str, Any] | None = None
+    arguments: JsonObject | None = None
     """The current input, decoded: a working copy. A text where the tool takes text."""
     observable_input: bytes | None = None
     """Set when it differs from the input at that time: a member is masked, or it was changed since."""
@@ -58,14 +58,14 @@ class CallInputs(msgspec.Struct, gc=False):
         """The input as it stands now, which would run."""
         return self.model_input if self.call_input is None else self.call_input
 
-    def mutate(self, mutation: Mutation, arguments: dict[str, Any], changed: bytes) -> None:
+    def mutate(self, mutation: Mutation, arguments: JsonObject, changed: bytes) -> None:
         """Replaces the input and notes the source of the change (AT-79)."""
         self.arguments = arguments
         self.call_input = changed
         self.mutations += (mutation,)
         self.new_mutations += 1
 
-    def require_arguments(self) -> dict[str, Any]:
+    def require_arguments(self) -> JsonObject:
         """Returns the current input, decoded. Raises ReadTooEarly."""
         if self.arguments is None:
             raise ReadTooEarly("arguments", "parse_schema")
@@ -83,7 +83,7 @@ class CallJudgement(msgspec.Struct, frozen=True, gc=False):
     """The strictest permission of a hook, `deny` or `ask`, as `word:message`; an `allow` has no weight here (AT-152)."""
     hook_allows: tuple[str, ...] = ()
     """Hooks that answered `allow`: counts where the policy makes one of them authoritative (AT-153)."""
-    hook_context: tuple[dict[str, Any], ...] = ()
+    hook_context: tuple[JsonObject, ...] = ()
     """The context that hooks added for the model, each block with its hook as `origin` (AT-156)."""
     hook_stop: dict[str, JsonValue] | None = None
     """The answer of the hook that ended the call."""
@@ -105,7 +105,7 @@ class BatchMembership(msgspec.Struct):
 
     batch_id: str
     policy: SchedulerPolicy
-    deferred: dict[str, tuple[dict[str, Any], ...]]
+    deferred: dict[str, tuple[JsonObject, ...]]
     is_over: bool = False
     """True once nothing can be deferred any more: remaining calls run by themselves."""
 
@@ -150,7 +150,7 @@ class CallEnding(msgspec.Struct, gc=False):
     """True when the result has nothing but its content."""
     payload: Payload | None = None
     """The inputs and result for the last row."""
-    clean_notes: dict[str, Any] | None = None
+    clean_notes: JsonObject | None = None
     """The notes, once they were checked with the result and have nothing to hide."""
 
     def require_output(self) -> Output:

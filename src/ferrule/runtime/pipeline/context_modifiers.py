@@ -7,11 +7,11 @@ The context is a plain mapping that belongs to the run: tools read it in `contex
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from ferrule.model.scheduling import ModifierPolicy, stricter
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call
 
 
@@ -23,7 +23,7 @@ def settle_modifiers(call: Call) -> None:
     modifiers = output.context_modifiers
     problem = find_problem(modifiers)
     policy = find_policy(call)
-    noted: dict[str, Any] = {"policy": policy, "keys": sorted(_list_keys(modifiers))}
+    noted: JsonObject = {"policy": policy, "keys": sorted(_list_keys(modifiers))}
     if problem is not None:
         noted |= {"outcome": "refused", "why": problem}
     elif policy == "forbid":
@@ -55,7 +55,7 @@ def _has_run_alone(call: Call) -> bool:
     return all(each.state == "running" and (each.is_exclusive or not each.lane.is_crowded) for each in places)
 
 
-def find_problem(modifiers: Iterable[Any]) -> str | None:
+def find_problem(modifiers: Iterable[object]) -> str | None:
     """Describes the first invalid modifier; None when all are valid."""
     for modifier in modifiers:
         if not isinstance(modifier, dict) or not modifier or set(modifier) - {"set", "unset"}:
@@ -69,7 +69,7 @@ def find_problem(modifiers: Iterable[Any]) -> str | None:
     return None
 
 
-def apply_modifiers(values: dict[str, Any], modifiers: Iterable[dict[str, Any]]) -> None:
+def apply_modifiers(values: JsonObject, modifiers: Iterable[JsonObject]) -> None:
     """Applies modifiers to a context."""
     for modifier in modifiers:
         for name in modifier.get("unset", ()):
@@ -77,7 +77,7 @@ def apply_modifiers(values: dict[str, Any], modifiers: Iterable[dict[str, Any]])
         values.update(msgspec.json.decode(msgspec.json.encode(modifier.get("set", {}))))
 
 
-def _list_keys(modifiers: Iterable[Any]) -> set[str]:
+def _list_keys(modifiers: Iterable[object]) -> set[str]:
     found: set[str] = set()
     for modifier in modifiers:
         if isinstance(modifier, dict):

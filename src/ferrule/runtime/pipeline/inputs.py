@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from ferrule.contracts.redactor import Redactor
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Mutation, Payload
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.hostile_json import MAX_BYTES
 from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, mask_all_json
+
+T = TypeVar("T")
 
 _MIN_CHARS = 8
 """Sensitive values of at least this length are removed from other members too; shorter ones may occur there by chance."""
@@ -127,7 +130,7 @@ def list_sensitive_values(call: Call) -> frozenset[str]:
 
 
 def change_input(
-    call: Call, updated: Any, source: Literal["hook", "permission_prompt"], source_ref: str
+    call: Call, updated: object, source: Literal["hook", "permission_prompt"], source_ref: str
 ) -> Stop | None:
     """Replaces the input from now on. Returns a stop when the contract forbids it, or the new input is invalid."""
     if call.prepared.traits.is_input_fixed:
@@ -163,7 +166,7 @@ class _MaskMovedError(Exception):
     """A mask appears where no masked value was."""
 
 
-def _restore_masked(updated: Any, shown: Any, real: Any) -> Any:
+def _restore_masked(updated: object, shown: Any, real: Any) -> Any:
     """Returns the updated value with every mask left in its place replaced by the real value. Raises _MaskMovedError."""
     if isinstance(updated, dict):
         shown, real = _pair_if(dict, shown, real) or ({}, {})
@@ -181,19 +184,19 @@ def _restore_masked(updated: Any, shown: Any, real: Any) -> Any:
     return updated
 
 
-def _pair_if(kind: type, shown: Any, real: Any) -> tuple[Any, Any] | None:
+def _pair_if(kind: type[T], shown: object, real: object) -> tuple[T, T] | None:
     """Returns both values when both are of this type."""
     return (shown, real) if isinstance(shown, kind) and isinstance(real, kind) else None
 
 
-def list_changed_fields(before: Any, after: Any) -> tuple[str, ...]:
+def list_changed_fields(before: object, after: object) -> tuple[str, ...]:
     """Lists the members that differ, by dotted path; `$` when the values are no objects."""
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return () if before == after and type(before) is type(after) else ("$",)
     return tuple(_list_differences(before, after, ""))
 
 
-def _list_differences(before: dict[str, Any], after: dict[str, Any], prefix: str) -> list[str]:
+def _list_differences(before: JsonObject, after: JsonObject, prefix: str) -> list[str]:
     found: list[str] = []
     for key in [*before, *(key for key in after if key not in before)]:
         old, new = before.get(key, _ABSENT), after.get(key, _ABSENT)

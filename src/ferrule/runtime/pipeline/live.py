@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
@@ -25,12 +25,17 @@ from ferrule.model.journal import Entry, News, NewsBody, Payload
 from ferrule.model.news import progress_row
 from ferrule.model.progress import Progress, progress_of
 from ferrule.model.scheduling import AbortReason
-from ferrule.runtime.pipeline.call import Call
+from ferrule.model.value import JsonObject
+from ferrule.runtime.pipeline.call import Call, Step
 from ferrule.runtime.pipeline.call_parts import ReadTooEarly
 from ferrule.runtime.pipeline.inputs import list_sensitive_values
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.redaction.stream import RedactingWriter
+
+if TYPE_CHECKING:
+    from ferrule.runtime.pipeline.pulse import Pulse
+    from ferrule.runtime.scheduler.scheduler import Lane
 
 _FLUSH_SECONDS = 0.05
 _ROW_RECORDS = 256
@@ -75,7 +80,7 @@ class Cancel(msgspec.Struct, frozen=True):
         cause = f" ({self.cause})" if self.cause else ""
         return Stop(STOPS[self.abort_reason], f"{words}{cause}{f': {self.reason}' if self.reason else ''}")
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the request for the record, without empty members."""
         said = {"abort_reason": self.abort_reason, "reason": self.reason, "by": self.by, "cause": self.cause}
         return {name: value for name, value in said.items() if value}
@@ -87,9 +92,9 @@ class LiveCall:
     stage: Stage = "planned"
     support: Support = Support(cancel=True)
     context: Context | None = None
-    task: asyncio.Task[Any] | None = None
+    task: asyncio.Task[object] | None = None
     """The task that runs the call's phases."""
-    runner: asyncio.Future[Any] | None = None
+    runner: asyncio.Future[object] | None = None
     """The tool's own task, where it has one."""
     waiter: asyncio.Future[None] | None = None
     """Completed when the phase that waits for the tool has to look at its state."""
@@ -99,14 +104,14 @@ class LiveCall:
     given_up: Cancel | None = None
     """Set when nobody waits for the outcome any more: it is recorded when it comes, and not delivered."""
     backgrounded: tuple[str, str] | None = None
-    detached: Coroutine[Any, Any, Any] | None = None
+    detached: Coroutine[Any, Any, Step] | None = None
     """The remaining wait for the tool, after the caller went away."""
     has_ended = False
     is_silenced = False
     """True once no progress is accepted: the row that ends or parks the call comes next (AT-204)."""
     sequence = 0
     secrets: frozenset[str] = frozenset()
-    native_refs: tuple[dict[str, Any], ...] = ()
+    native_refs: tuple[JsonObject, ...] = ()
     outputs: tuple[PayloadWriter, ...] = ()
     last_progress_at = 0
     listener: Callable[[Progress], None] | None = None
@@ -125,7 +130,7 @@ class LiveCall:
         self.sequence = call.flight.sequence
         self.secrets = call.secrets
 
-    def require_runner(self) -> asyncio.Future[Any]:
+    def require_runner(self) -> asyncio.Future[object]:
         """Returns the tool's task. Raises ReadTooEarly."""
         if self.runner is None:
             raise ReadTooEarly("runner", "execute")
@@ -133,7 +138,7 @@ class LiveCall:
 
     # Reports of the tool
 
-    def progress(self, facts: dict[str, Any]) -> None:
+    def progress(self, facts: JsonObject) -> None:
         """Publishes one progress record. Raises BadProgress."""
         call, services = self.call, self.services
         if not is_running_here(self.loop):
@@ -151,7 +156,7 @@ class LiveCall:
             self.last_progress_at = now
         self._schedule_progress()
 
-    def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
+    def partial(self, blocks: tuple[JsonObject, ...]) -> None:
         """Publishes a part of the result."""
         self.progress({"status": "partial_result", "content": list(blocks)})
         if is_running_here(self.loop):
@@ -166,7 +171,7 @@ class LiveCall:
             self.progress({"status": "backgrounded", "message": message, "task_id": task_id or None})
             self._call_soon(self.wake)
 
-    def native(self, ref: dict[str, Any]) -> None:
+    def native(self, ref: JsonObject) -> None:
         """Keeps a native id of this call."""
         with _LOCK:
             self.native_refs += (ref,)
@@ -242,14 +247,15 @@ class LiveCall:
             self._is_task_cancelled = True
             self.task.cancel()
 
-    def record_news(self, outcome: News, data: dict[str, Any], payload: Payload | None = None) -> None:
+    def record_news(self, outcome: News, data: JsonObject, payload: Payload | None = None) -> None:
         """Writes one piece of news about the call."""
         happened = [{"at": self.services.now(), "event": f"tool.invocation.{outcome}", "data": self._redact(data)}]
         self._write_news(outcome, NewsBody(happened), payload)
 
-    def redact_value(self, value: Any) -> Any:
+    def redact_value(self, value: T) -> T:
         """Returns a value without the call's secrets."""
-        return self._redact({"value": value})["value"]
+        clean: T = self._redact({"value": value})["value"]
+        return clean
 
     def absorb_cancel(self) -> bool:
         """Returns True when the cancellation that just reached the call's task was ours, and nobody else's came with it."""
@@ -355,11 +361,11 @@ class LiveCall:
         call = self.call
         return self.secrets if call.prepared.mask is None else self.secrets | list_sensitive_values(call)
 
-    def _redact(self, facts: dict[str, Any]) -> dict[str, Any]:
+    def _redact(self, facts: JsonObject) -> JsonObject:
         redactor, also = self.services.redactor or ONLY_GIVEN, self._list_secrets()
         if redactor.is_idle and not also:
             return facts
-        clean: dict[str, Any] = redactor.value(facts, also)[0]
+        clean: JsonObject = redactor.value(facts, also)[0]
         return clean
 
     def _enter_partial(self) -> None:
@@ -371,7 +377,7 @@ class LiveCall:
             self._is_scheduled = True
             self._call_soon(self._on_progress)
 
-    def _call_soon(self, callback: Any) -> None:
+    def _call_soon(self, callback: Callable[[], object]) -> None:
         with suppress(RuntimeError):  # the loop is closed; there is no listener left
             self.loop.call_soon_threadsafe(callback)
 
@@ -411,11 +417,11 @@ class InFlight:
     def __init__(self) -> None:
         self.calls: dict[str, LiveCall] = {}
         self.is_closing = False
-        self.pulse: Any = None
+        self.pulse: Pulse | None = None
         """The monitor of long calls (`pulse.py`); starts with the first of them."""
         self.unrecorded: set[str] = set()
         """Calls that ended here while the ledger could not be written: it still lists them as running."""
-        self._spawned: set[asyncio.Task[Any]] = set()
+        self._spawned: set[asyncio.Task[object]] = set()
         self._closing: asyncio.Future[None] | None = None
 
     async def wait_unless_closing(self, waiting: Coroutine[Any, Any, bool]) -> bool:
@@ -462,12 +468,12 @@ class InFlight:
         task.add_done_callback(self._forget_task)
         return task
 
-    def _forget_task(self, task: asyncio.Task[Any]) -> None:
+    def _forget_task(self, task: asyncio.Task[object]) -> None:
         self._spawned.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _log.error("a detached call failed", exc_info=task.exception())
 
-    def list_in_lane(self, lane: Any) -> Iterable[LiveCall]:
+    def list_in_lane(self, lane: Lane) -> Iterable[LiveCall]:
         """Lists the calls of one lane."""
         return [live for live in self.calls.values() if live.call.session.lane is lane]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import re
 from fnmatch import fnmatchcase
-from typing import Any
 
 import msgspec
 
 from ferrule.model.scheduling import Claim, SchedulerPolicy
 from ferrule.model.tool import SafetyFacts
+from ferrule.model.value import JsonObject
 
 MAX_KEY_CHARS = 512
 """A longer key is shortened, with a digest to tell it apart."""
@@ -33,7 +33,7 @@ class LockTemplate(msgspec.Struct, frozen=True):
     """Texts and member names alternate: `order:{id}` is `("order:", "id", "")`."""
     is_shared: bool = False
 
-    def format_key(self, arguments: Any) -> str:
+    def format_key(self, arguments: object) -> str:
         """Returns the key for one input."""
         named = "".join(
             _format_member(_find_member(arguments, part)) if number % 2 else part
@@ -56,7 +56,7 @@ class LockPlan(msgspec.Struct, frozen=True):
         """True when the keys are the same for every input."""
         return all(len(template.parts) == 1 for template in self.templates)
 
-    def list_keys(self, arguments: Any) -> tuple[tuple[str, bool], ...]:
+    def list_keys(self, arguments: object) -> tuple[tuple[str, bool], ...]:
         """Returns the sorted keys for one input, each with True when shared; exclusive where both are stated."""
         if not self.templates:
             return ()
@@ -70,7 +70,7 @@ class LockPlan(msgspec.Struct, frozen=True):
 NO_LOCKS = LockPlan()
 
 
-def read_lock_plan(payload: dict[str, Any], tool_id: str, policy: SchedulerPolicy) -> LockPlan:
+def read_lock_plan(payload: JsonObject, tool_id: str, policy: SchedulerPolicy) -> LockPlan:
     """Combines the locks of a tool's definition and of the policy."""
     entries = [entry for home in _HOMES for entry in _list_entries(payload, home)]
     entries += [
@@ -93,7 +93,7 @@ def build_claim(
     tool_id: str,
     facts: SafetyFacts,
     plan: LockPlan,
-    arguments: Any,
+    arguments: object,
     *,
     principal: str,
     priority: int = 0,
@@ -113,7 +113,7 @@ def build_claim(
     )
 
 
-def _list_entries(payload: dict[str, Any], home: str | None) -> list[Any]:
+def _list_entries(payload: JsonObject, home: str | None) -> list[object]:
     part = payload if home is None else payload.get(home)
     written = part.get("resource_locks") if isinstance(part, dict) else None
     if written is None:
@@ -121,7 +121,7 @@ def _list_entries(payload: dict[str, Any], home: str | None) -> list[Any]:
     return written if isinstance(written, list) else [written]
 
 
-def _parse_template(entry: Any) -> LockTemplate | None:
+def _parse_template(entry: object) -> LockTemplate | None:
     """Parses a lock; None when it cannot be understood. An unknown mode counts as exclusive."""
     key, mode = entry, None
     if isinstance(entry, dict):
@@ -134,7 +134,7 @@ def _parse_template(entry: Any) -> LockTemplate | None:
     return LockTemplate(tuple(parts), mode == "shared")
 
 
-def _find_member(arguments: Any, path: str) -> Any:
+def _find_member(arguments: object, path: str) -> object:
     """Returns the value at `a.b` or `items.0`; a member of exactly that name comes first."""
     if isinstance(arguments, dict) and path in arguments:
         return arguments[path]
@@ -149,7 +149,7 @@ def _find_member(arguments: Any, path: str) -> Any:
     return value
 
 
-def _format_member(value: Any) -> str:
+def _format_member(value: object) -> str:
     """Formats a value for a key. Equal values give equal text; so do `1`, `1.0` and `"1"`: one lock too many only waits."""
     if value is _ABSENT or value is None:
         return ""
@@ -163,7 +163,7 @@ def _format_member(value: Any) -> str:
         return ""
 
 
-def _normalize_numbers(value: Any) -> Any:
+def _normalize_numbers(value: object) -> object:
     """Writes whole numbers one way, at any depth."""
     if isinstance(value, float) and value.is_integer():
         return int(value)

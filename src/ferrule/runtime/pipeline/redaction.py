@@ -12,7 +12,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TypeVar
 
 from ferrule.contracts.redactor import Redactor
 from ferrule.runtime.pipeline.call import RUNNING, Call
@@ -20,18 +20,21 @@ from ferrule.runtime.pipeline.inputs import list_sensitive_values
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 
+T = TypeVar("T")
+
 
 def list_secrets(call: Call) -> frozenset[str]:
     """Returns the values that are secret for this call only: its sensitive inputs, and those its tool hides."""
     return call.secrets if call.prepared.mask is None else call.secrets | list_sensitive_values(call)
 
 
-def redact_secrets(call: Call, services: Services, value: Any) -> Any:
+def redact_secrets(call: Call, services: Services, value: T) -> T:
     """Redacts a JSON value or a text; returns the very value given when there is nothing to redact."""
     secrets, redactor = list_secrets(call), services.redactor or ONLY_GIVEN
     if not secrets and redactor.is_idle:
         return value
-    return redactor.value(value, secrets)[0]
+    clean: T = redactor.value(value, secrets)[0]
+    return clean
 
 
 _NEXT = "\n    "
@@ -122,7 +125,7 @@ _filters: list[RedactingFilter] = []
 _factory_before: list[Callable[..., logging.LogRecord]] = [logging.LogRecord]
 
 
-def _make_record(*given: Any, **named: Any) -> logging.LogRecord:
+def _make_record(*given: object, **named: object) -> logging.LogRecord:
     record = _factory_before[0](*given, **named)
     if record.name.partition(".")[0] in _GUARDED:
         for keeper in tuple(_filters):

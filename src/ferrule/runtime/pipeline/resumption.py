@@ -7,7 +7,6 @@ calls this module, which reads rows and writes none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import msgspec
 
@@ -24,6 +23,7 @@ from ferrule.model.journal import (
 )
 from ferrule.model.lifecycle import State
 from ferrule.model.surface import Surface, SurfaceRequest
+from ferrule.model.value import JsonObject, JsonValue
 from ferrule.runtime.pipeline.call import NO_STATE, Call, CallOptions, Recorded
 from ferrule.runtime.pipeline.call_parts import CallInputs, CallJudgement
 from ferrule.runtime.pipeline.inputs import list_changed_fields
@@ -51,12 +51,12 @@ class PastCall(msgspec.Struct, frozen=True, kw_only=True):
     mutations: tuple[Mutation, ...]
     request: ApprovalRequest | None
     answers: tuple[Answer, ...]
-    notes: dict[str, Any]
+    notes: JsonObject
     decisions: int
     """The number of recorded decisions."""
     hook_permission: str = ""
     """Set when a hook wanted a person to be asked: no rule would ask again."""
-    hook_context: tuple[dict[str, Any], ...] = ()
+    hook_context: tuple[JsonObject, ...] = ()
     """The context that hooks added for the model before the call waited."""
 
 
@@ -162,7 +162,7 @@ def _build_call(call_id: str, past: PastCall, open_call: OpenCall, session: Sess
     )
 
 
-def _decode_reply(past: PastCall) -> Any:
+def _decode_reply(past: PastCall) -> JsonValue:
     if past.request is None or past.request.purpose != "input" or not past.answers:
         return None
     given = past.answers[-1].edited_input
@@ -189,7 +189,7 @@ def _read_hook_permission(asking: Segment) -> str:
     return f"ask:{ruling.message}" if ruling is not None and ruling.reason_type == "hook" else ""
 
 
-def _iter_hook_context(segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
+def _iter_hook_context(segments: Sequence[Segment]) -> Iterator[JsonObject]:
     for run in (run for segment in segments for run in segment.hooks):
         for output in run.outputs:
             if "additional_context" in output:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
 
 from ferrule.model.failure import ErrorClass
 from ferrule.model.retry import MOST_ATTEMPTS, NO_RETRIES, RETRIED, NextAttempt, RetryPolicy, RetrySettings
+from ferrule.model.value import JsonObject, is_number
 
 RESERVE = 10.0
 """The most retries a tool can save up."""
@@ -24,7 +24,7 @@ _LISTS = (list, tuple)
 _HOUR_MS = 3_600_000
 
 
-def read_retry_policy(payload: dict[str, Any], settings: RetrySettings) -> RetryPolicy:
+def read_retry_policy(payload: JsonObject, settings: RetrySettings) -> RetryPolicy:
     """Reads a tool's retry policy; `NO_RETRIES` itself where its definition has none, or an unusable one."""
     profile = payload.get("execution_profile")
     supports = profile.get("supports_retries") if isinstance(profile, dict) else None
@@ -129,7 +129,7 @@ class RetryBudgets:
         return budget
 
 
-def _find_policy(payload: dict[str, Any]) -> dict[str, Any] | None:
+def _find_policy(payload: JsonObject) -> JsonObject | None:
     """Returns the policy its author wrote, in any of the places a definition may have it."""
     for home in _HOMES:
         part = payload if home is None else payload.get(home)
@@ -139,7 +139,7 @@ def _find_policy(payload: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _read_rest_policy(written: Any, kind: Any) -> RetryPolicy:
+def _read_rest_policy(written: object, kind: object) -> RetryPolicy:
     """Reads AML's policy for REST: 3 attempts by default, on the listed statuses (AML-43, AML-44).
 
     Without statuses, a tool that only reads or computes is retried on 429 and 503, and one that acts is not.
@@ -156,7 +156,7 @@ def _read_rest_policy(written: Any, kind: Any) -> RetryPolicy:
 
 
 def _build_policy(
-    written: dict[str, Any], attempts: int | None, *, is_written: bool, on_status: tuple[int, ...] | None = None
+    written: JsonObject, attempts: int | None, *, is_written: bool, on_status: tuple[int, ...] | None = None
 ) -> RetryPolicy:
     if attempts is None or attempts <= 1:
         return NO_RETRIES
@@ -168,14 +168,14 @@ def _build_policy(
     )
 
 
-def _read_backoff(written: Any) -> float:
+def _read_backoff(written: object) -> float:
     """Reads the first wait, written in milliseconds; the default for an invalid time."""
-    if type(written) not in (int, float) or not written >= 0:
+    if not is_number(written) or not written >= 0:
         return RetryPolicy().backoff_seconds
     return float(min(written, _HOUR_MS)) / 1000
 
 
-def _read_attempts(value: Any, absent: int | None) -> int | None:
+def _read_attempts(value: object, absent: int | None) -> int | None:
     """Reads the number of attempts; 1 for an invalid number, since a misunderstood policy must not act twice."""
     if value is None:
         return absent

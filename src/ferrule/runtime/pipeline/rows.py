@@ -8,14 +8,14 @@ payload addresses) are left alone. The store's writer encodes the rows, not the 
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ferrule.model.decision import Decision, Ruling
-from ferrule.model.journal import Entry, Kind, Mark, Mutation, Segment
+from ferrule.model.journal import Entry, Kind, Mark, Mutation, Payload, Segment
 from ferrule.model.lifecycle import PHASES
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, OWN_NOTES, Call, Park
 from ferrule.runtime.pipeline.inputs import build_input_payload, seal_input
 from ferrule.runtime.pipeline.redaction import list_secrets, redact_secrets
@@ -47,7 +47,7 @@ _pack = msgspec.msgpack.Encoder().encode
 
 def redact_segment(call: Call, services: Services, segment: Segment) -> None:
     """Redacts the body of a row in place. Scans its bytes first, so a clean row costs little."""
-    foreign: dict[str, Any] = {}
+    foreign: JsonObject = {}
     if segment.notes and not _FOREIGN_NOTES.isdisjoint(segment.notes):
         foreign = {name: note for name, note in segment.notes.items() if name in _FOREIGN_NOTES}
     decisions = [each for each in segment.decisions if not _is_policy_alone(each)] if segment.decisions else ()
@@ -99,7 +99,7 @@ def _withhold(segment: Segment) -> None:
     segment.notes = {name: note for name, note in segment.notes.items() if name not in _FOREIGN_NOTES}
 
 
-def _may_hold_secret(call: Call, services: Services, told: Any) -> bool:
+def _may_hold_secret(call: Call, services: Services, told: object) -> bool:
     redactor = services.redactor
     if list_secrets(call):
         return True
@@ -237,7 +237,7 @@ def _build_segment(call: Call, services: Services) -> Segment:
     return segment
 
 
-def _collect_notes(call: Call) -> dict[str, Any]:
+def _collect_notes(call: Call) -> JsonObject:
     options = call.options
     said = {"native_call_id": options.native_call_id, "retry_of": options.retry_of, "trace_id": options.trace_id}
     notes = {key: value for key, value in said.items() if value is not None}
@@ -252,5 +252,7 @@ def _build_mark(call: Call, state: str) -> Mark:
     return mark
 
 
-def _build_entry(kind: Kind, call: Call, at: int, segment: Segment, mark: Mark | None, payload: Any) -> Entry:
+def _build_entry(
+    kind: Kind, call: Call, at: int, segment: Segment, mark: Mark | None, payload: Payload | None
+) -> Entry:
     return Entry(kind, call.invocation_id, at, call.prepared.tool_id, call.state, segment, payload, mark)

@@ -18,6 +18,7 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.client_requests import MISSING, find_flaw, list_undeclared
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Payload
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import RUNNING, Call, Detached, Park
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.results.outcome import map_output
@@ -35,7 +36,7 @@ _log = logging.getLogger("ferrule.pipeline")
 
 
 async def supervise_tool(
-    call: Call, services: Services, live: LiveCall, running: Awaitable[Any], inner: Awaitable[Any] | None = None
+    call: Call, services: Services, live: LiveCall, running: Awaitable[object], inner: Awaitable[object] | None = None
 ) -> Stop | Park | Detached | None:
     """Runs a tool in a task of its own and waits for it. `inner`: the awaitable that `running` awaits in turn."""
     if live.is_stopped_early:
@@ -47,20 +48,20 @@ async def supervise_tool(
     return await _wait_for_tool(call, services, live)
 
 
-def discard_unstarted(call: Call, live: LiveCall, *running: Awaitable[Any] | None) -> Stop:
+def discard_unstarted(call: Call, live: LiveCall, *running: Awaitable[object] | None) -> Stop:
     """Discards the tool of a call that was canceled before it began; returns the stop."""
     _close_unstarted(*running)
     return build_cancel_stop(call, live.cancel or BY_ITSELF)
 
 
-def _close_unstarted(*awaitables: Awaitable[Any] | None) -> None:
+def _close_unstarted(*awaitables: Awaitable[object] | None) -> None:
     """Closes coroutines that never started, which would warn otherwise."""
     for each in awaitables:
         if isinstance(each, Coroutine):
             each.close()
 
 
-async def collect_output(call: Call, services: Services, running: Awaitable[Any]) -> Any:
+async def collect_output(call: Call, services: Services, running: Awaitable[object]) -> object:
     """Awaits the tool's output; drains a stream while the call still runs."""
     output = await running
     if type(output) is Output and output.stream is not None:
@@ -148,7 +149,7 @@ def build_cancel_stop(call: Call, cancel: Cancel) -> Stop:
     return cancel.to_stop()
 
 
-def _take_outcome(call: Call, services: Services, live: LiveCall, runner: asyncio.Future[Any]) -> Stop | Park | None:
+def _take_outcome(call: Call, services: Services, live: LiveCall, runner: asyncio.Future[object]) -> Stop | Park | None:
     if live.given_up is not None:
         if not runner.cancelled():
             _record_later(call, services, live)
@@ -206,7 +207,7 @@ def _record_later(call: Call, services: Services, live: LiveCall) -> None:
     services.live.spawn(_record_when_done(live, live.require_runner()))
 
 
-async def _record_when_done(live: LiveCall, runner: asyncio.Future[Any]) -> None:
+async def _record_when_done(live: LiveCall, runner: asyncio.Future[object]) -> None:
     try:
         await asyncio.wait({runner})
     except asyncio.CancelledError:
@@ -224,10 +225,10 @@ async def _record_when_done(live: LiveCall, runner: asyncio.Future[Any]) -> None
         record_late_output(live, runner.result())
 
 
-def record_late_output(live: LiveCall, given: Any) -> None:
+def record_late_output(live: LiveCall, given: object) -> None:
     """Records late output without delivering it; private or large output is not stored in the ledger."""
     output = given if type(given) is Output else Output(None if type(given) is Waiting else given)
-    facts: dict[str, Any] = {"status": "succeeded"}
+    facts: JsonObject = {"status": "succeeded"}
     keeping = live.call.prepared.traits.output_policy
     if output.is_private or (keeping is not None and keeping.is_private):
         live.record_news("late_result", {**facts, "withheld": "private"})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from jsonschema_rs import Validator
 
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import FACT_NAMES, TASK_USES, TaskUse, Tool, risk_of
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.results.output_contract import OutputPolicy, read_output_policy
 from ferrule.schema.validation.validators import compile_schema
 
@@ -30,7 +29,7 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     """True when its contract forbids hooks and approvers to change the input (AT-82)."""
     timeout_seconds: float | None = None
     risk: Risk = "high"
-    facts: tuple[Any, ...] = ()
+    facts: tuple[object, ...] = ()
     """The first four safety facts, in the order of `FACT_NAMES`."""
 
     task: TaskUse = "auto"
@@ -71,7 +70,7 @@ def is_input_fixed(tool: Tool) -> bool:
     return _forbids(_get_object(_decode_payload(tool), "input_contract").get("mutation_policy"))
 
 
-def _forbids(policy: Any) -> bool:
+def _forbids(policy: object) -> bool:
     """Returns True when a `mutation_policy` forbids replacing the input. The standard gives it no shape:
 
     a word, a flag, or an object of these, where one no is enough.
@@ -81,7 +80,7 @@ def _forbids(policy: Any) -> bool:
     return policy is False or policy in ("forbid", "forbidden", "deny", "none", "never", "immutable")
 
 
-def _decode_payload(tool: Tool) -> dict[str, Any]:
+def _decode_payload(tool: Tool) -> JsonObject:
     try:
         payload = msgspec.json.decode(tool.payload)
     except msgspec.DecodeError:
@@ -89,12 +88,12 @@ def _decode_payload(tool: Tool) -> dict[str, Any]:
     return payload if isinstance(payload, dict) else {}
 
 
-def _get_object(payload: dict[str, Any], key: str) -> dict[str, Any]:
+def _get_object(payload: JsonObject, key: str) -> JsonObject:
     part = payload.get(key)
     return part if isinstance(part, dict) else {}
 
 
-def _read_timeout(payload: dict[str, Any]) -> float | None:
+def _read_timeout(payload: JsonObject) -> float | None:
     """Returns the smallest limit that interface, execution profile or transport state (AT-210)."""
     stated = [payload.get("timeout_ms"), _get_object(payload, "tool_interface").get("timeout_ms")]
     stated += [_get_object(payload, part).get(key) for part, key in _TIMEOUTS]
@@ -102,6 +101,6 @@ def _read_timeout(payload: dict[str, Any]) -> float | None:
     return min(limits) if limits else None
 
 
-def _read_task(payload: dict[str, Any]) -> TaskUse:
+def _read_task(payload: JsonObject) -> TaskUse:
     stated = _get_object(payload, "execution_profile").get("task")
     return next((use for use in TASK_USES if use == stated), "auto")

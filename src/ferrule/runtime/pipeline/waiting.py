@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
@@ -18,6 +16,7 @@ from ferrule.model.journal import Entry
 from ferrule.model.news import progress_row
 from ferrule.model.progress import progress_of
 from ferrule.model.timestamps import MICROSECONDS
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.redaction import redact_secrets
 from ferrule.runtime.pipeline.services import Services
@@ -89,7 +88,7 @@ async def record_waiting(call: Call, services: Services, request: ApprovalReques
 
 
 def resume_numbering(
-    call: Call, services: Services, told: int, notes: Mapping[str, Any], request: ApprovalRequest | None
+    call: Call, services: Services, told: int, notes: JsonObject, request: ApprovalRequest | None
 ) -> None:
     """Continues the numbering of a parked call. `told`: the last number in the ledger; a missing record is written now."""
     waiting = notes.get(PROGRESSED, 0)

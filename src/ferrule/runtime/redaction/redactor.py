@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from ferrule.runtime.redaction.search import MARK, Search
 from ferrule.runtime.redaction.spellings import SecretSpelling, list_spellings
 from ferrule.runtime.redaction.stream import RedactionStream
 
+T = TypeVar("T")
 _MARK = MARK.decode()
 _pack = msgspec.msgpack.Encoder().encode
 _CONTAINERS = (dict, list, tuple)
@@ -40,7 +41,7 @@ def normalize_number(secret: str) -> str:
     return _format_number(number) if repr(number) == text else ""
 
 
-def clean_value(search: Search, numbers: Mapping[str, str], value: Any) -> tuple[Any, tuple[str, ...]]:
+def clean_value(search: Search, numbers: Mapping[str, str], value: T) -> tuple[T, tuple[str, ...]]:
     """Redacts a value; returns the very value when it is clean, and the names of what was removed."""
     if not search.patterns and _is_clean(search, value, with_numbers=bool(numbers)):
         return value, ()
@@ -52,7 +53,7 @@ def clean_value(search: Search, numbers: Mapping[str, str], value: Any) -> tuple
     return _copy_clean(value, changed, numbers), (*names, *(name for name in counted if name not in names))
 
 
-def _is_clean(search: Search, value: Any, *, with_numbers: bool) -> bool:
+def _is_clean(search: Search, value: object, *, with_numbers: bool) -> bool:
     """Scans the encoded value once, which settles most values."""
     try:
         if search.may_hold(_pack(value)):  # msgpack keeps texts as they are
@@ -62,7 +63,7 @@ def _is_clean(search: Search, value: Any, *, with_numbers: bool) -> bool:
         return False
 
 
-def _iter_leaves(value: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
+def _iter_leaves(value: object, kinds: tuple[type[T], ...]) -> Iterator[T]:
     """Yields every text or number in a value, keys included. Shared and recursive parts are visited once."""
     seen: set[int] = set()
     stack = [value]
@@ -89,7 +90,7 @@ def _format_number(number: float) -> str:
         return ""
 
 
-def _copy_clean(value: Any, changed: Mapping[str, str], numbers: Mapping[str, str]) -> Any:
+def _copy_clean(value: T, changed: Mapping[str, str], numbers: Mapping[str, str]) -> T:
     top: list[Any] = [None]
     made: dict[int, Any] = {}
     tuples: list[tuple[Any, Any]] = []
@@ -114,10 +115,13 @@ def _copy_clean(value: Any, changed: Mapping[str, str], numbers: Mapping[str, st
             place[key] = node
     for place, key in reversed(tuples):
         place[key] = tuple(place[key])
-    return top[0]
+    copy_of_value: T = top[0]
+    return copy_of_value
 
 
-def _rename_members(node: dict[Any, Any], changed: Mapping[str, str], copy: dict[Any, Any]) -> list[tuple[Any, Any]]:
+def _rename_members(
+    node: dict[Any, object], changed: Mapping[str, str], copy: dict[object, object]
+) -> list[tuple[object, object]]:
     """Lists the members under their redacted names. Two names that were secret stay two, in order."""
     named = []
     number = 1
@@ -184,7 +188,7 @@ class KnownSecrets:
         changed, names = self._search_with(also).clean_texts((text,))
         return changed.get(text, text), names
 
-    def value(self, value: Any, also: Iterable[str] = ()) -> tuple[Any, tuple[str, ...]]:
+    def value(self, value: T, also: Iterable[str] = ()) -> tuple[T, tuple[str, ...]]:
         """Redacts a JSON value, keys included; returns the very value when it is clean, and the names of what was removed."""
         also = tuple(also)
         search = self._search_with(also)

@@ -7,14 +7,16 @@ such as an upstream error. Where a schema leaves a doubt, more is masked rather 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from ferrule.model.tool import Tool
-from ferrule.model.value import Path, is_deeper
+from ferrule.model.value import JsonObject, Path, is_deeper
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.redaction.sensitive_places import SensitivePlaces, find_marked_places, find_sensitive_places
+
+T = TypeVar("T")
 
 REDACTED = "[REDACTED]"
 _REDACTED_JSON = b'"[REDACTED]"'
@@ -45,7 +47,7 @@ class Mask:
         return None if places is None else cls(places)
 
     @classmethod
-    def of_schema(cls, schema: dict[str, Any]) -> Mask | None:
+    def of_schema(cls, schema: JsonObject) -> Mask | None:
         """Returns the mask of another value with a schema, such as an answer; None when nothing in it is sensitive."""
         places = find_marked_places(schema)
         return None if places is None else cls(places)
@@ -58,7 +60,7 @@ class Mask:
             return _REDACTED_JSON
         return _encode(self.mask_value(value))
 
-    def mask_value(self, value: Any) -> Any:
+    def mask_value(self, value: object) -> Any:
         """Returns a copy of the value with its sensitive members masked."""
         try:
             return _mask(value, self._places, 0)
@@ -74,7 +76,7 @@ class Mask:
             places = places.find_items() if isinstance(step, int) else places.find_member(step)
         return places.is_sensitive
 
-    def list_values(self, value: Any) -> frozenset[str]:
+    def list_values(self, value: object) -> frozenset[str]:
         """Lists the sensitive values of an input as text, for `scrub_values`."""
         found: set[str] = set()
         try:
@@ -84,7 +86,7 @@ class Mask:
         return frozenset(found)
 
 
-def _mask(value: Any, places: SensitivePlaces, depth: int) -> Any:
+def _mask(value: object, places: SensitivePlaces, depth: int) -> object:
     if places.is_sensitive:
         return REDACTED
     if not places.leads_on:
@@ -115,7 +117,7 @@ def _mask_text(text: str, places: SensitivePlaces, depth: int) -> str:
     return text if masked == value else _encode(masked).decode()
 
 
-def _gather_values(value: Any, places: SensitivePlaces, found: set[str], depth: int) -> None:
+def _gather_values(value: object, places: SensitivePlaces, found: set[str], depth: int) -> None:
     if depth > _MAX_DEPTH:
         raise _TooDeep
     if places.is_sensitive:
@@ -131,7 +133,7 @@ def _gather_values(value: Any, places: SensitivePlaces, found: set[str], depth: 
         found.add(value)
 
 
-def _decode(text: bytes) -> Any:
+def _decode(text: bytes) -> object:
     """Returns the value of a JSON text. Raises _Unreadable or _TooDeep."""
     if is_deeper(text, _MAX_DEPTH):
         raise _TooDeep
@@ -141,7 +143,7 @@ def _decode(text: bytes) -> Any:
         raise _Unreadable from None
 
 
-def _iter_leaves(value: Any) -> Iterable[str]:
+def _iter_leaves(value: object) -> Iterable[str]:
     """Yields every scalar of a value as text. Booleans and null are no secrets."""
     stack = [value]
     while stack:
@@ -157,14 +159,14 @@ def _iter_leaves(value: Any) -> Iterable[str]:
             yield str(item)
 
 
-def _encode(value: Any) -> bytes:
+def _encode(value: object) -> bytes:
     try:
         return msgspec.json.encode(value)
     except (OverflowError, RecursionError, UnicodeEncodeError):
         return _REDACTED_JSON
 
 
-def mask_all_members(value: Any) -> Any:
+def mask_all_members(value: object) -> object:
     """Masks every member of an input when nothing says which are sensitive; keeps the names."""
     return dict.fromkeys(value, REDACTED) if isinstance(value, dict) else REDACTED
 
@@ -177,10 +179,9 @@ def mask_all_json(text: bytes) -> bytes:
         return _REDACTED_JSON
 
 
-def scrub_values(value: Any, secrets: Iterable[str]) -> Any:
+def scrub_values(value: T, secrets: Iterable[str]) -> T:
     """Removes values from a text or JSON value, in any spelling; returns the very value when it has none."""
     secrets = tuple(secrets)
     if not secrets:
         return value
-    redacted = ONLY_GIVEN.text if isinstance(value, str) else ONLY_GIVEN.value
-    return redacted(value, secrets)[0]
+    return ONLY_GIVEN.value(value, secrets)[0]

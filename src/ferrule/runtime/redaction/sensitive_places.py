@@ -7,11 +7,11 @@ Marks: `sensitive: true`, `writeOnly: true`, `format: password`. A listed bare n
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.schema.pointers import read_pointer
 from ferrule.schema.schema_view import CLOSURE_LIMIT, Schemas, SchemaView, types_of
 
@@ -87,7 +87,7 @@ class PlaceAtlas:
 
     __slots__ = ("_known", "is_unclear", "leading", "names", "trails", "views", "vocabulary")
 
-    def __init__(self, schemas: list[Any], listed: list[str]) -> None:
+    def __init__(self, schemas: list[object], listed: list[str]) -> None:
         self.views = tuple(SchemaView(schema) for schema in schemas)
         self.names = frozenset(word for word in listed if not word.startswith("/"))
         self.trails = tuple(trail for word in listed for trail in _list_trails(word))
@@ -98,7 +98,7 @@ class PlaceAtlas:
             self.leading |= _find_leading(view, self.vocabulary)
         self.is_unclear = any(view.unresolved for view in self.views)
         """A reference leads nowhere, so nobody can say what stands there: all is masked."""
-        self._known: dict[Any, SensitivePlaces] = {}
+        self._known: dict[object, SensitivePlaces] = {}
 
     def find_root(self) -> SensitivePlaces:
         """Returns the places in the whole input."""
@@ -124,7 +124,7 @@ def find_sensitive_places(tool: Tool) -> SensitivePlaces | None:
     return atlas.find_root() if listed or atlas.leading else None
 
 
-def find_marked_places(schema: dict[str, Any]) -> SensitivePlaces | None:
+def find_marked_places(schema: JsonObject) -> SensitivePlaces | None:
     """Returns the places that a schema marks as sensitive; None without any."""
     atlas = PlaceAtlas([schema], [])
     return atlas.find_root() if atlas.leading else None
@@ -160,7 +160,7 @@ def _declares(schemas: Schemas, name: str) -> bool:
     return any(name in schema.get("properties", ()) or schema.get("patternProperties") for schema in schemas)
 
 
-def _is_marked(schema: dict[str, Any]) -> bool:
+def _is_marked(schema: JsonObject) -> bool:
     return schema.get("sensitive") is True or schema.get("writeOnly") is True or schema.get("format") == "password"
 
 
@@ -169,7 +169,7 @@ def _find_leading(view: SchemaView, vocabulary: set[str]) -> set[int]:
     above: dict[int, set[int]] = {}
     marked: set[int] = set()
     seen: set[int] = set()
-    stack: list[dict[str, Any]] = [view.root]
+    stack: list[JsonObject] = [view.root]
     while stack:
         schema = stack.pop()
         if id(schema) in seen:

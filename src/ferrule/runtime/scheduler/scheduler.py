@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, cast, get_args
+from typing import cast, get_args
 from weakref import WeakValueDictionary
 
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ParallelClass, SchedulerPolicy
+from ferrule.model.value import JsonObject
 from ferrule.runtime.scheduler.locks import SharedGates, normalize_locks, would_deadlock
 from ferrule.runtime.scheduler.queue import Deadlock, LanePlace, Limit, QueueFull, QueueLeft
 
@@ -46,7 +47,7 @@ class Scheduler(SharedGates):
             lane.adopt_policy(policy)
         return lane
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """Describes running and waiting calls by lane and lock. Names of locks may hold members of inputs."""
         lanes = {key: lane.describe() for key, lane in sorted(self._lanes.items()) if not lane.is_idle}
         locks = {
@@ -258,7 +259,7 @@ class Lane:
         yield from self._present
         yield from self._pending
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """Describes running and waiting calls of this lane, without nested ones."""
         running = [place for place in self._present if place.state == "running"]
         announced = sum(place.state == "announced" for place in self._pending)

@@ -5,11 +5,11 @@ Never names a sensitive value or an internal field. The wording is ours; the val
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule.model.hints import nearest
-from ferrule.model.value import Path, dig, format_path
+from ferrule.model.value import JsonObject, Path, dig, format_path
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import InternalFields
 from ferrule.schema.schema_view import SchemaView, json_type
@@ -127,7 +127,7 @@ class Complaints:
         told = f"{self._describe_keyword(kind.name, facts, path)}{self._describe_sent(path, error.instance)}"
         return [Complaint(path, f"{_format_field(path)} {told}")]
 
-    def _describe_keyword(self, keyword: str, facts: dict[str, Any], path: Path) -> str:
+    def _describe_keyword(self, keyword: str, facts: JsonObject, path: Path) -> str:
         if keyword == "type":
             return f"must be {_join_types(facts['types'])}"
         is_hidden = self._mask is not None and self._mask.hides(path)
@@ -148,7 +148,7 @@ class Complaints:
             return _LIMITS[keyword].format(**facts)
         return _PLAIN.get(keyword, f"does not satisfy `{keyword}`")
 
-    def _describe_sent(self, path: Path, value: Any) -> str:
+    def _describe_sent(self, path: Path, value: object) -> str:
         """Describes the sent value; only its type when the tool has anything to hide, since values end up in wrong fields."""
         if self._mask is not None or self._internal or not isinstance(value, str | int | float | bool | None):
             return f"; it is {_A[json_type(value)]}"
@@ -184,7 +184,7 @@ class Complaints:
         best = min(near, key=lambda branch: (_has_other_constant(branch), len(branch)))
         return [complaint for one in best for complaint in self._list_for_error(one)]
 
-    def _list_known(self, schemas: Iterable[Any]) -> list[str]:
+    def _list_known(self, schemas: Iterable[object]) -> list[str]:
         """Lists the property names that the model may know."""
         names: dict[str, None] = {}
         for schema in self._view.about(schemas, negated=False):
@@ -215,18 +215,18 @@ def _join_types(types: Iterable[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _format_options(options: list[Any]) -> str:
+def _format_options(options: Sequence[object]) -> str:
     return (
         "one of " + _format_values(options) if len(options) > 1 else _format_value(options[0]) if options else "nothing"
     )
 
 
-def _format_values(values: list[Any]) -> str:
+def _format_values(values: Sequence[object]) -> str:
     text = ", ".join(map(_format_value, values[:_MAX_VALUES]))
     return text if len(values) <= _MAX_VALUES else f"{text} and {len(values) - _MAX_VALUES} more"
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     """Formats a value as JSON, shortened."""
     match value:
         case None | True | False:

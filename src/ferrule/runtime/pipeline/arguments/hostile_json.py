@@ -7,7 +7,6 @@ servers use it too; it knows neither schemas nor tools.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import msgspec
 
@@ -24,7 +23,7 @@ _encode = msgspec.json.Encoder().encode
 _pack = msgspec.msgpack.Encoder().encode  # refuses what the ledger could not hold
 
 
-def is_tame(raw: bytes, value: Any) -> bool:
+def is_tame(raw: bytes, value: object) -> bool:
     """Returns True when a decoded text is certainly harmless; False when it needs a closer look.
 
     The decoder keeps the last of two members with one name. A text has at least as many colons as members, and one
@@ -42,7 +41,7 @@ def is_tame(raw: bytes, value: Any) -> bool:
         return False
 
 
-def why_hostile(raw: bytes | str, value: Any) -> str | None:
+def why_hostile(raw: bytes | str, value: object) -> str | None:
     """Explains to the sender why a decoded text is refused; None when it is harmless after all."""
     if is_deep(value):
         return f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones"
@@ -54,13 +53,13 @@ def why_hostile(raw: bytes | str, value: Any) -> str | None:
     return None if name is None else f"they give the name {name[:60]!r} twice in one object; give it once"
 
 
-def _has_all_members(raw: bytes | str, value: Any) -> bool:
+def _has_all_members(raw: bytes | str, value: object) -> bool:
     """Returns True when a text certainly repeats no name; False when it has to be read again."""
     text = raw if isinstance(raw, bytes) else raw.encode()
     return text.find(b"\\") < 0 and text.count(b":") == _encode(value).count(b":")
 
 
-def is_deep(value: Any) -> bool:
+def is_deep(value: object) -> bool:
     """Returns True when a value is nested more than MAX_DEPTH levels deep."""
     level = [value] if isinstance(value, _NESTING) else []
     for _ in range(MAX_DEPTH):
@@ -75,7 +74,7 @@ def is_deep(value: Any) -> bool:
     return any(level)
 
 
-def has_more_values(value: Any, most: int) -> bool:
+def has_more_values(value: object, most: int) -> bool:
     """Returns True when a value holds more than `most` values."""
     left, open_ones = most, [value]
     while open_ones:
@@ -103,7 +102,7 @@ def find_repeated_name(raw: bytes | str) -> str | None:
     return None
 
 
-def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+def _refuse_repeated(pairs: list[tuple[str, object]]) -> None:
     seen: set[str] = set()
     for name, _ in pairs:
         if name in seen:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.model.value import Path, format_path
+from ferrule.model.value import JsonObject, Path, format_path
 from ferrule.runtime.pipeline.arguments.hostile_json import why_hostile
 from ferrule.schema.schema_view import Schemas, SchemaView, json_type, types_of
 
@@ -27,7 +27,7 @@ class RepairedInput(NamedTuple):
     changed_fields: tuple[str, ...]
 
 
-def repair_input(view: SchemaView, value: Any) -> RepairedInput:
+def repair_input(view: SchemaView, value: object) -> RepairedInput:
     """Returns the input as its schema suggests it was meant; the validator decides whether it is valid now."""
     changed: list[str] = []
     if isinstance(value, str):
@@ -47,7 +47,7 @@ class _InputRepair:
         self.view = view
         self.changed = changed
 
-    def repair(self, value: Any, schemas: Schemas, path: Path) -> Any:
+    def repair(self, value: object, schemas: Schemas, path: Path) -> object:
         """Returns the value, with everything below it repaired."""
         types = types_of(schemas)
         meant = _guess_meant(value, types)
@@ -61,8 +61,8 @@ class _InputRepair:
             return [self.repair(member, members, (*path, index)) for index, member in enumerate(value)]
         return value
 
-    def _repair_object(self, value: dict[str, Any], schemas: Schemas, path: Path) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
+    def _repair_object(self, value: JsonObject, schemas: Schemas, path: Path) -> JsonObject:
+        kept: JsonObject = {}
         for name, member in value.items():
             below = self.view.about(self.view.member(schemas, name), negated=False)
             if member is None and _is_not_given(name, types_of(below), schemas):
@@ -72,7 +72,7 @@ class _InputRepair:
         return kept
 
 
-def _guess_meant(value: Any, types: frozenset[str]) -> Any:
+def _guess_meant(value: object, types: frozenset[str]) -> object:
     """Guesses the meant value of one with a wrong type; `_NO_GUESS` where no guess is better than the value."""
     if not types or value is None or _is_one_of(value, types):
         return _NO_GUESS
@@ -85,7 +85,7 @@ def _guess_meant(value: Any, types: frozenset[str]) -> Any:
     return [value] if types <= {"array", "null"} and "array" in types else _NO_GUESS
 
 
-def _decode_inner(text: str) -> Any:
+def _decode_inner(text: str) -> object:
     """Decodes the JSON inside a text; returns the text itself when it holds none, or hostile JSON."""
     stripped = text.strip()
     if not stripped:
@@ -97,11 +97,11 @@ def _decode_inner(text: str) -> Any:
     return text if why_hostile(stripped, value) else value
 
 
-def _is_one_of(value: Any, types: frozenset[str]) -> bool:
+def _is_one_of(value: object, types: frozenset[str]) -> bool:
     kind = json_type(value)
     if kind in types or (kind == "integer" and "number" in types):
         return True
-    return kind == "number" and "integer" in types and float(value).is_integer()
+    return kind == "number" and "integer" in types and isinstance(value, float) and value.is_integer()
 
 
 def _is_not_given(name: str, types: frozenset[str], schemas: Schemas) -> bool:

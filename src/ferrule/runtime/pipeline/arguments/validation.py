@@ -13,7 +13,7 @@ import msgspec
 from jsonschema_rs import ValidationError
 
 from ferrule.model.tool import Tool, raw
-from ferrule.model.value import is_deeper
+from ferrule.model.value import JsonObject, is_deeper
 from ferrule.runtime.pipeline.arguments.complaints import Complaint, Complaints
 from ferrule.runtime.pipeline.arguments.hostile_json import (
     MAX_BYTES,
@@ -39,7 +39,7 @@ _MAX_CACHED = 1024
 _decode = msgspec.json.Decoder().decode
 
 
-def _is_never_valid(arguments: Any) -> bool:
+def _is_never_valid(arguments: object) -> bool:
     return False
 
 
@@ -82,24 +82,24 @@ class _SchemaJudge:
         self.is_valid = self.validator.is_valid
         self.complaints = Complaints(tool.name, self.view, mask, internal)
 
-    def explain_misfit(self, raw: bytes, arguments: Any) -> str:
+    def explain_misfit(self, raw: bytes, arguments: object) -> str:
         """Explains why arguments are invalid."""
         judge = self._choose_judge(arguments)
         return judge.complaints.explain_errors(judge.iter_errors(raw, arguments))
 
-    def list_complaints(self, raw: bytes, arguments: Any, most: int) -> list[Complaint]:
+    def list_complaints(self, raw: bytes, arguments: object, most: int) -> list[Complaint]:
         """Lists the problems of invalid arguments, each with its path."""
         judge = self._choose_judge(arguments)
         return judge.complaints.list_complaints(judge.iter_errors(raw, arguments), most)
 
-    def iter_errors(self, raw: bytes, arguments: Any) -> Iterable[ValidationError]:
+    def iter_errors(self, raw: bytes, arguments: object) -> Iterable[ValidationError]:
         """Returns the validator's errors: all of them for small arguments, only the first for large ones."""
         if len(raw) <= _MAX_EXPLAINED_BYTES and not has_more_values(arguments, _MAX_VALUES):
             return self.validator.iter_errors(arguments)
         first = first_error(self.validator, arguments)
         return [] if first is None else [first]
 
-    def _choose_judge(self, arguments: Any) -> _SchemaJudge:
+    def _choose_judge(self, arguments: object) -> _SchemaJudge:
         """Returns the judge that explains these arguments: one with a shortened schema when they have many values."""
         if not has_more_values(arguments, _MAX_VALUES):
             return self
@@ -210,11 +210,11 @@ class Arguments:
         mended = self._repair(raw, arguments)
         return mended or self._why_misfit(raw, arguments, self._model) or self._refuse("they do not fit its schema")
 
-    def _why_hostile(self, raw: bytes, arguments: Any) -> ArgumentProblem | None:
+    def _why_hostile(self, raw: bytes, arguments: object) -> ArgumentProblem | None:
         wrong = None if is_tame(raw, arguments) else why_hostile(raw, arguments)
         return None if wrong is None else self._refuse(wrong)
 
-    def _is_valid(self, arguments: Any) -> bool:
+    def _is_valid(self, arguments: object) -> bool:
         """Returns True for an object that the model may send."""
         return (
             isinstance(arguments, dict)
@@ -222,7 +222,7 @@ class Arguments:
             and self._model.is_valid(arguments)
         )
 
-    def _why_misfit(self, raw: bytes, arguments: Any, judge: _SchemaJudge) -> ArgumentProblem | None:
+    def _why_misfit(self, raw: bytes, arguments: object, judge: _SchemaJudge) -> ArgumentProblem | None:
         """Explains why arguments are invalid; None when they are valid."""
         if not isinstance(arguments, str if self._contract.takes_text else dict):
             wanted = "a text" if self._contract.takes_text else "one object with the fields of the schema"
@@ -236,7 +236,7 @@ class Arguments:
     def _refuse(self, reason: str, code: str | None = None) -> ArgumentProblem:
         return ArgumentProblem(self._model.complaints.explain_whole(reason), code)
 
-    def _repair(self, raw: bytes, arguments: Any) -> ParsedArguments | None:
+    def _repair(self, raw: bytes, arguments: object) -> ParsedArguments | None:
         """Returns the repaired arguments; None when they cannot be repaired."""
         if not self._contract.lenient or len(raw) > _MAX_REPAIRED_BYTES:
             return None
@@ -249,7 +249,7 @@ class Arguments:
             value, (ArgumentChange("adapter", "lenient", fields, "sent in another form than asked for"),)
         )
 
-    def _fill_defaults(self, arguments: dict[str, Any], changes: tuple[ArgumentChange, ...]) -> ParsedArguments:
+    def _fill_defaults(self, arguments: JsonObject, changes: tuple[ArgumentChange, ...]) -> ParsedArguments:
         """Fills in the contract's defaults for missing fields where the result stays valid (AT-83)."""
         filled = dict(arguments)
         for name, value in self._contract.defaults.items():
@@ -260,7 +260,7 @@ class Arguments:
             changes += (ArgumentChange("runtime", "defaults", added, "the tool's own defaults"),)
         return ParsedArguments(filled, changes, msgspec.json.encode(filled)) if changes else ParsedArguments(arguments)
 
-    def _parse_text(self, raw: bytes, value: Any) -> ParsedArguments | ArgumentProblem:
+    def _parse_text(self, raw: bytes, value: object) -> ParsedArguments | ArgumentProblem:
         """Parses the text for a tool that takes one (AT-85): sent as such, or as the only field of an object."""
         admits = types_of(self._model.view.about([self._model.view.root], negated=False))
         if isinstance(value, str) and (self._model.is_valid(value) or (admits and "string" not in admits)):
@@ -319,7 +319,7 @@ class _InputContract(msgspec.Struct, frozen=True):
 
     takes_text: bool = False
     lenient: bool = True
-    defaults: dict[str, Any] = {}
+    defaults: JsonObject = {}
 
     @classmethod
     def of(cls, tool: Tool) -> _InputContract:

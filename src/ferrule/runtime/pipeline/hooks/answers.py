@@ -13,6 +13,7 @@ import msgspec
 
 from ferrule.contracts.hook import HOOK_EVENTS, Hook, HookEvent, HookFailed, HookInput, HookOutput, Permission
 from ferrule.errors import SettingsError
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.redaction import redact_secrets
 from ferrule.runtime.pipeline.services import Services
@@ -20,7 +21,7 @@ from ferrule.runtime.pipeline.services import Services
 _decode = msgspec.json.decode
 
 
-def build_hook_input(call: Call, services: Services, hook: Hook, about: dict[str, Any] | None = None) -> HookInput:
+def build_hook_input(call: Call, services: Services, hook: Hook, about: JsonObject | None = None) -> HookInput:
     """Builds the input of a hook: its own copy of the call (AT-77), and the facts `about` its event."""
     request = call.session.surface.request
     seen = call.inputs.observable_input if call.inputs.observable_input is not None else call.inputs.current
@@ -51,9 +52,9 @@ def find_tool_name(call: Call) -> str:
     return call.tool_name if entry is None else entry.tool.name
 
 
-def list_hook_outputs(call: Call, services: Services, output: HookOutput) -> tuple[dict[str, Any], ...]:
+def list_hook_outputs(call: Call, services: Services, output: HookOutput) -> tuple[JsonObject, ...]:
     """Lists what is recorded of a hook's answer; a changed input is a mutation record, not a second copy here."""
-    kept: list[dict[str, Any]] = [{"message": message} for message in output.messages]
+    kept: list[JsonObject] = [{"message": message} for message in output.messages]
     kept += [{"progress": facts} for facts in output.progress]
     kept += [{"additional_context": block} for block in output.additional_context]
     if output.permission is not None:
@@ -69,8 +70,8 @@ def list_hook_outputs(call: Call, services: Services, output: HookOutput) -> tup
     return tuple(redact_secrets(call, services, kept)) if kept else ()
 
 
-def _copy_record(record: dict[str, Any]) -> dict[str, Any]:
-    copy: dict[str, Any] = _decode(msgspec.json.encode(record))
+def _copy_record(record: JsonObject) -> JsonObject:
+    copy: JsonObject = _decode(msgspec.json.encode(record))
     return copy
 
 
@@ -95,7 +96,7 @@ _BEFORE_RUN: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_reque
 """Events at which nothing has run yet."""
 
 
-def check_answer(said: Any, event: HookEvent) -> HookOutput:
+def check_answer(said: object, event: HookEvent) -> HookOutput:
     """Returns a copy of a valid answer. Raises HookFailed for one that is invalid or not allowed at this event."""
     if said is None:
         return NOTHING
@@ -153,7 +154,7 @@ def _find_misplaced(said: HookOutput, event: HookEvent) -> str | None:
     return None
 
 
-def _is_list_of(items: Any, kind: type) -> bool:
+def _is_list_of(items: object, kind: type) -> bool:
     return isinstance(items, tuple | list) and all(isinstance(item, kind) for item in items)
 
 
@@ -176,16 +177,16 @@ def _copy_answer(said: HookOutput) -> HookOutput:
         raise HookFailed(f"its answer cannot be kept as JSON ({type(error).__name__})") from None
 
 
-def _copy_items(items: Iterable[Any]) -> tuple[Any, ...]:
+def _copy_items(items: Iterable[object]) -> tuple[object, ...]:
     return tuple(_copy_storable(list(items))) if items else ()
 
 
-def _copy_storable(value: Any) -> Any:
+def _copy_storable(value: object) -> Any:
     """Copies a value through JSON and msgpack, so that what the ledger cannot store fails here, not in its writer."""
     copy = _copy_json(value)
     msgspec.msgpack.encode(copy)
     return copy
 
 
-def _copy_json(value: Any) -> Any:
+def _copy_json(value: object) -> Any:
     return value if value is None or value is msgspec.UNSET else msgspec.json.decode(msgspec.json.encode(value))

@@ -6,8 +6,6 @@ model. `runs` and `phases/post_hooks` call this module; it calls `results/`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec.structs import replace
 
@@ -48,7 +46,7 @@ def withhold_output(call: Call, stop: Stop) -> Stop:
     return stop
 
 
-def update_output(call: Call, services: Services, hook: Hook, updated: Any) -> Stop | None:
+def update_output(call: Call, services: Services, hook: Hook, updated: object) -> Stop | None:
     """Shows the model another output, mapped again; the original is kept (AT-116, AT-157)."""
     ending = call.ending
     result = ending.result
@@ -72,18 +70,18 @@ def update_output(call: Call, services: Services, hook: Hook, updated: Any) -> S
     return None
 
 
-def _map_updated(call: Call, services: Services, updated: Any) -> tuple[Blocks, Any]:
+def _map_updated(call: Call, services: Services, updated: object) -> tuple[Blocks, object]:
     validator = call.prepared.validates_output
     if validator is not None and services.results.mismatch == "fail" and not validator.is_valid(updated):
         raise Unmappable("does not fit its output schema; the hook's owner must fix it")
     return map_output(_to_output(call, updated))
 
 
-def _find_native(result: Result) -> Any:
+def _find_native(result: Result) -> object:
     return result.structured_content if result.native_output is None else result.native_output
 
 
-def _to_output(call: Call, updated: Any) -> Output:
+def _to_output(call: Call, updated: object) -> Output:
     """Wraps an updated value in the form the tool used: content blocks for content blocks, a value for a value."""
     gave_blocks = call.ending.output is not None and call.ending.output.content is not None
     if gave_blocks and isinstance(updated, list) and all(isinstance(one, dict) and "type" in one for one in updated):

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
 from ferrule.contracts.hook import Hook, HookOutput
 from ferrule.model.approval import ApprovalRequest
-from ferrule.model.decision import Decision, Requirement, Ruling
-from ferrule.model.failure import Stop
+from ferrule.model.decision import Behavior, Decision, Requirement, Ruling
+from ferrule.model.failure import ErrorClass, Stop
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call, Park
 from ferrule.runtime.pipeline.hooks.runs import HookMoment, block_call, build_hook_stop, find_hooks, run_hooks
 from ferrule.runtime.pipeline.redaction import redact_secrets
@@ -29,7 +29,7 @@ def deny_call(call: Call, ruling: Ruling, services: Services) -> Stop:
     call.judge(Decision(ruling, services.now()))
     if call.inputs.permission_input is None:
         call.inputs.permission_input = call.inputs.current
-    kind: Any = "policy_blocked" if ruling.is_policy_block else "permission_denied"
+    kind: ErrorClass = "policy_blocked" if ruling.is_policy_block else "permission_denied"
     return Stop(kind, ruling.message, policy_refs=ruling.policy_refs)
 
 
@@ -47,7 +47,7 @@ def apply_hook_permissions(call: Call, ruling: Ruling) -> Ruling:
     return ruling
 
 
-def _tighten_ruling(ruling: Ruling, behavior: Any, message: str) -> Ruling:
+def _tighten_ruling(ruling: Ruling, behavior: Behavior, message: str) -> Ruling:
     """Returns a ruling that a hook made stricter, without the rules that would have allowed the call."""
     return replace(
         ruling,
@@ -123,7 +123,7 @@ def _apply_objection(call: Call, services: Services, hook: Hook, output: HookOut
     )
 
 
-def _describe_decision(decision: Decision) -> dict[str, Any]:
+def _describe_decision(decision: Decision) -> JsonObject:
     ruling = decision.ruling
     return {
         "behavior": ruling.behavior,

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from inspect import isawaitable
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, Hook, HookEvent, Hoo
 from ferrule.infra.tasks import is_from_outside, own_task, resolve
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.hooks.answers import (
     NOTHING,
@@ -36,7 +37,7 @@ T = TypeVar("T")
 """What a hook may raise without ending more than its call. A cancellation of the caller is not raised by the hook."""
 _CANCEL_GRACE_SECONDS = 1.0
 """How long a canceled hook is waited for."""
-_LATE_HOOKS: set[asyncio.Future[Any]] = set()
+_LATE_HOOKS: set[asyncio.Future[object]] = set()
 """Canceled hooks that still run; a reference here keeps their tasks from being collected."""
 
 OnAnswer: TypeAlias = Callable[[Hook, HookOutput], Stop | None]
@@ -52,7 +53,7 @@ class HookMoment(NamedTuple):
     services: Services
     on_answer: OnAnswer
     on_failure: OnFailure
-    about: dict[str, Any] | None = None
+    about: JsonObject | None = None
 
 
 def has_hooks_for(services: Services, event: HookEvent) -> bool:
@@ -111,7 +112,7 @@ def run_hooks(moment: HookMoment, hooks: Sequence[Hook]) -> Stop | Awaitable[Sto
     return None
 
 
-async def _run_rest(moment: HookMoment, hooks: Sequence[Hook], started: int, said: Awaitable[Any]) -> Stop | None:
+async def _run_rest(moment: HookMoment, hooks: Sequence[Hook], started: int, said: Awaitable[object]) -> Stop | None:
     """Awaits the answer of the first hook, then runs the remaining ones."""
     hook = hooks[0]
     answer = await _await_answer(said, hook)
@@ -130,7 +131,7 @@ class _FailedAnswer(NamedTuple):
     how: str
 
 
-async def _await_answer(said: Awaitable[Any], hook: Hook) -> Any:
+async def _await_answer(said: Awaitable[object], hook: Hook) -> object:
     """Returns a hook's answer, or how it failed; cancels a late hook. A cancellation of the caller is passed on."""
     seconds = getattr(hook, "timeout_seconds", None) or DEFAULT_TIMEOUT_SECONDS
     task = asyncio.ensure_future(_catch_failure(said))
@@ -145,7 +146,7 @@ async def _await_answer(said: Awaitable[Any], hook: Hook) -> Any:
     return _FailedAnswer(f"it gave no answer within {seconds:g} s")
 
 
-async def _catch_failure(said: Awaitable[Any]) -> Any:
+async def _catch_failure(said: Awaitable[object]) -> object:
     try:
         return await said
     except BaseException as error:
@@ -154,7 +155,7 @@ async def _catch_failure(said: Awaitable[Any]) -> Any:
         return _FailedAnswer(_describe_error(error))
 
 
-async def _cancel_late(task: asyncio.Future[Any]) -> None:
+async def _cancel_late(task: asyncio.Future[object]) -> None:
     """Cancels a hook and waits briefly for it to end."""
     _LATE_HOOKS.add(task)
     task.add_done_callback(_LATE_HOOKS.discard)
@@ -167,7 +168,7 @@ def _describe_error(error: BaseException) -> str:
     return str(error) if isinstance(error, HookFailed) else type(error).__name__
 
 
-def _apply_answer(moment: HookMoment, hook: Hook, started: int, said: Any) -> Stop | None:
+def _apply_answer(moment: HookMoment, hook: Hook, started: int, said: object) -> Stop | None:
     """Checks, records and applies a hook's answer."""
     call, services = moment.call, moment.services
     if said is None:
@@ -196,13 +197,13 @@ def _apply_failure(moment: HookMoment, hook: Hook, started: int, how: str) -> St
     return moment.on_failure(hook, how)
 
 
-def _record_run(call: Call, hook: Hook, started: int, outputs: tuple[dict[str, Any], ...]) -> None:
+def _record_run(call: Call, hook: Hook, started: int, outputs: tuple[JsonObject, ...]) -> None:
     matcher = getattr(hook, "matcher", None) or {}
     run = HookRun(hook.hook_id, hook.event, started, call.offset(), outputs, matcher)
     call.judgement = replace(call.judgement, hooks=(*call.judgement.hooks, run))
 
 
-def report_progress(call: Call, services: Services, hook_id: str, facts: dict[str, Any]) -> None:
+def report_progress(call: Call, services: Services, hook_id: str, facts: JsonObject) -> None:
     """Publishes progress that a hook reported, like any other of the call. Raises BadProgress."""
     live = call.flight.live
     if live is None:
@@ -231,7 +232,7 @@ def block_call(hook: Hook, how: str) -> Stop:
     return Stop("hook_blocked", message, "hook_failed", status="failed", recoverability="complete_setup")
 
 
-async def run_persistence_hooks(call: Call, services: Services, persistence: dict[str, Any]) -> Stop | None:
+async def run_persistence_hooks(call: Call, services: Services, persistence: JsonObject) -> Stop | None:
     """Runs the hooks of `result_persistence`; `persistence` is the record of the decision about the result's bytes.
 
     Returns a stop when a hook withholds the result: `call.ending.result` is then what may be shown, and its bytes must

@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.redactor import RedactingStream
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.hostile_json import MAX_DEPTH, is_deep
 
-Blocks = tuple[dict[str, Any], ...]
+Blocks = tuple[JsonObject, ...]
 _encode = msgspec.json.encode
 _BINARY = ("data", "blob", "bytes")
 """Members of a block that hold its bytes."""
@@ -32,7 +33,7 @@ class Unmappable(Exception):
     """Raised for output that cannot become a result. The message ends a sentence that begins with the tool."""
 
 
-def encode_value(value: Any) -> tuple[str, Any]:
+def encode_value(value: object) -> tuple[str, object]:
     """Encodes a value; returns its JSON text and plain JSON value. Raises Unmappable."""
     try:
         text = _encode(value).decode()
@@ -47,16 +48,16 @@ def encode_value(value: Any) -> tuple[str, Any]:
     return text, check_value(text, value)
 
 
-def check_value(text: str, value: Any) -> Any:
+def check_value(text: str, value: object) -> object:
     """Returns the value as plain JSON: NaN and infinity become null. Raises Unmappable when it is nested too deep."""
     if text.count("[") + text.count("{") > MAX_DEPTH and is_deep(_to_builtins(value)):
         raise Unmappable(f"gave a value that is nested more than {MAX_DEPTH} levels deep")
     return _replace_infinite(_to_builtins(value)) if "null" in text else value
 
 
-def to_json_object(value: dict[str, Any]) -> dict[str, Any]:
+def to_json_object(value: JsonObject) -> JsonObject:
     """Copies an object as plain JSON; whole numbers the ledger cannot store become texts. Raises Unmappable."""
-    plain: dict[str, Any] = _to_builtins(encode_value(value)[1])
+    plain: JsonObject = _to_builtins(encode_value(value)[1])
     try:
         msgspec.msgpack.encode(plain)
     except OverflowError:
@@ -64,7 +65,7 @@ def to_json_object(value: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def normalize_blocks(content: Any) -> Blocks:
+def normalize_blocks(content: object) -> Blocks:
     """Returns content blocks as plain JSON, of unknown types too. Large raw bytes stay raw; see `find_binary`.
 
     Raises Unmappable.
@@ -74,7 +75,7 @@ def normalize_blocks(content: Any) -> Blocks:
     return tuple(map(_normalize_block, content))
 
 
-def find_binary(block: dict[str, Any]) -> bytes | None:
+def find_binary(block: JsonObject) -> bytes | None:
     """Returns the bytes a block carries, raw or as base64; None without any."""
     for part in (block, block.get("resource"), block.get("file"), block.get("source")):
         if not isinstance(part, dict):
@@ -91,12 +92,12 @@ def find_binary(block: dict[str, Any]) -> bytes | None:
     return None
 
 
-def redact_binary(block: dict[str, Any], stream: Callable[[], RedactingStream], found: list[str]) -> dict[str, Any]:
+def redact_binary(block: JsonObject, stream: Callable[[], RedactingStream], found: list[str]) -> JsonObject:
     """Redacts the bytes of a block, raw or as base64; returns the very block when they are clean.
 
     Appends the names to `found`.
     """
-    clean: dict[str, Any] = {}
+    clean: JsonObject = {}
     for name, member in block.items():
         if name in _HOLDERS and isinstance(member, dict):
             below = redact_binary(member, stream, found)
@@ -115,7 +116,7 @@ def redact_binary(block: dict[str, Any], stream: Callable[[], RedactingStream], 
     return {**block, **clean} if clean else block
 
 
-def find_media_type(block: dict[str, Any]) -> str:
+def find_media_type(block: JsonObject) -> str:
     """Returns the media type of a block, in any of its spellings."""
     for part in (block, block.get("resource"), block.get("file"), block.get("source")):
         for key in ("media_type", "mimeType", "mime_type"):
@@ -124,7 +125,7 @@ def find_media_type(block: dict[str, Any]) -> str:
     return "application/octet-stream"
 
 
-def drop_binary(block: dict[str, Any]) -> dict[str, Any]:
+def drop_binary(block: JsonObject) -> JsonObject:
     """Returns a block without its bytes."""
     return {
         name: drop_binary(member) if isinstance(member, dict) else member
@@ -138,7 +139,7 @@ def repair_blocks(blocks: Blocks) -> Blocks:
     return tuple(_repair_texts(block) for block in blocks)
 
 
-def _normalize_block(block: Any) -> dict[str, Any]:
+def _normalize_block(block: object) -> JsonObject:
     if not isinstance(block, dict):
         raise Unmappable("gave a content block that is no object")
     if not isinstance(block.get("type"), str):
@@ -147,7 +148,7 @@ def _normalize_block(block: Any) -> dict[str, Any]:
     return to_json_object({name: member for name, member in block.items() if name not in raw}) | raw
 
 
-def _to_builtins(value: Any) -> Any:
+def _to_builtins(value: object) -> Any:
     """Converts to plain JSON values: dates and the like become texts, bytes base64. Raises Unmappable."""
     try:
         return msgspec.to_builtins(value, str_keys=True)
@@ -157,7 +158,7 @@ def _to_builtins(value: Any) -> Any:
         raise Unmappable(f"gave a value that is not JSON ({_describe_error(error)})") from None
 
 
-def _replace_infinite(value: Any) -> Any:
+def _replace_infinite(value: object) -> object:
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, dict):
@@ -167,7 +168,7 @@ def _replace_infinite(value: Any) -> Any:
     return value
 
 
-def _shorten_numbers(value: Any) -> Any:
+def _shorten_numbers(value: object) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         try:
             return str(value)
@@ -180,7 +181,7 @@ def _shorten_numbers(value: Any) -> Any:
     return value
 
 
-def _repair_texts(value: Any) -> Any:
+def _repair_texts(value: object) -> Any:
     """Replaces lone surrogates in texts; joins two that form a pair."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -191,7 +192,7 @@ def _repair_texts(value: Any) -> Any:
     return value
 
 
-def _encode_long_numbers(value: Any) -> tuple[str, Any]:
+def _encode_long_numbers(value: object) -> tuple[str, object]:
     """Encodes whole numbers past 64 bits, which JSON allows and msgspec does not."""
     try:
         plain = _replace_infinite(_to_builtins(value))
@@ -204,7 +205,7 @@ def _describe_error(error: Exception) -> str:
     return str(error).splitlines()[0][:120] if str(error) else type(error).__name__
 
 
-Refs = tuple[dict[str, Any], ...]
+Refs = tuple[JsonObject, ...]
 _IDS = {"artifact": ("id", "artifact_id"), "resource": ("id", "resource_id")}
 _LOCATIONS = ("uri", "url", "href", "native_location", "native_ref", "path")
 _TYPES = ("media_type", "mimeType", "mime_type")
@@ -213,17 +214,17 @@ _RELATIONS = {"artifact": "created", "resource": "linked"}
 _BLOCKS = {"artifact": ("artifact_ref",), "resource": ("resource_link",)}
 
 
-def list_artifacts(stated: Iterable[Any], content: Iterable[dict[str, Any]], invocation_id: str) -> Refs:
+def list_artifacts(stated: Iterable[object], content: Iterable[JsonObject], invocation_id: str) -> Refs:
     """Lists the artifacts of a call, each pointing back to it (AT-250)."""
     return tuple({**ref, "invocation_id": invocation_id} for ref in _list_refs("artifact", stated, content))
 
 
-def list_resources(stated: Iterable[Any], content: Iterable[dict[str, Any]]) -> Refs:
+def list_resources(stated: Iterable[object], content: Iterable[JsonObject]) -> Refs:
     """Lists the resources of a call."""
     return tuple(_list_refs("resource", stated, content))
 
 
-def _list_refs(kind: str, stated: Iterable[Any], content: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _list_refs(kind: str, stated: Iterable[object], content: Iterable[JsonObject]) -> list[JsonObject]:
     """Lists the stated references, then those that are only in the content."""
     found = [_build_ref(kind, ref) for ref in stated]
     seen = {ref["id"] for ref in found}
@@ -236,7 +237,7 @@ def _list_refs(kind: str, stated: Iterable[Any], content: Iterable[dict[str, Any
     return found
 
 
-def _build_ref(kind: str, stated: Any) -> dict[str, Any]:
+def _build_ref(kind: str, stated: object) -> JsonObject:
     """Builds one reference with an id, a place, a media type, access and relation to its source (AT-249).
 
     Other members stay. Raises Unmappable.
@@ -260,5 +261,5 @@ def _build_ref(kind: str, stated: Any) -> dict[str, Any]:
     return whole | {name: member for name, member in ref.items() if name != "id" and member is not None}
 
 
-def _find_first(ref: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _find_first(ref: JsonObject, names: tuple[str, ...]) -> object:
     return next((ref[name] for name in names if ref.get(name)), None)

@@ -6,14 +6,13 @@ Hooks add context for the model, and may stop the turn. `phases/map_result` and 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY, Output
 from ferrule.model.failure import MEANINGS, ResultStatus, Stop, tool_error
 from ferrule.model.result import MutationNote, Result
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.hostile_json import MAX_DEPTH
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.redaction import redact_secrets
@@ -90,7 +89,7 @@ def build_stopped_result(call: Call, services: Services, output: Output | None =
     return add_hook_context(result, call)
 
 
-def _map_partial(output: Output) -> tuple[Blocks, Any]:
+def _map_partial(output: Output) -> tuple[Blocks, object]:
     """Maps the output of a failed call; returns nothing where that is impossible."""
     try:
         return map_output(output)
@@ -115,7 +114,7 @@ def add_references(result: Result, call: Call, output: Output) -> Result:
     )
 
 
-def _find_native_meta(output: Output) -> dict[str, Any] | None:
+def _find_native_meta(output: Output) -> JsonObject | None:
     said = (ref.get("_meta") for ref in output.native_refs if ref.get("source") == "mcp")
     return next((to_json_object(meta) for meta in said if isinstance(meta, dict)), None)
 
@@ -134,7 +133,7 @@ def _choose_status(stop: Stop, call: Call) -> ResultStatus:
     return "failed" if from_table == "denied" and call.ending.has_run else from_table
 
 
-def map_output(output: Output) -> tuple[Blocks, Any]:
+def map_output(output: Output) -> tuple[Blocks, object]:
     """Maps a native output to content blocks and structured content; empty output says so (AT-230). Raises Unmappable."""
     value = output.value
     if output.content is not None:

@@ -17,6 +17,7 @@ import msgspec
 from ferrule.contracts.payloads import Scope
 from ferrule.model.persistence import STRATEGIES, ResultSettings, Strategy
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.redaction.sensitive_input import REDACTED
 from ferrule.schema.pointers import read_pointer
 
@@ -33,7 +34,7 @@ class OutputRules(msgspec.Struct, frozen=True):
     """True when a rule cannot be understood: then nothing of the output is shown."""
 
     @classmethod
-    def of(cls, stated: Any) -> OutputRules | None:
+    def of(cls, stated: object) -> OutputRules | None:
         """Reads the rules of a definition; None without any."""
         rules = [stated] if isinstance(stated, str | dict) else stated
         if not rules:
@@ -48,12 +49,12 @@ class OutputRules(msgspec.Struct, frozen=True):
             any(kind == "unreadable" for kind, _ in read),
         )
 
-    def mask(self, value: Any) -> tuple[Any, frozenset[str]]:
+    def mask(self, value: object) -> tuple[object, frozenset[str]]:
         """Masks the members that the rules name; also returns the masked texts, to be removed elsewhere."""
         found: set[str] = set()
         return self._mask_value(value, self.paths, found), frozenset(found)
 
-    def redact_texts(self, value: Any) -> Any:
+    def redact_texts(self, value: object) -> Any:
         """Removes the matches of the patterns from all texts of a value."""
         if not self.patterns:
             return value
@@ -67,14 +68,14 @@ class OutputRules(msgspec.Struct, frozen=True):
             return type(value)(self.redact_texts(member) for member in value)
         return value
 
-    def _mask_value(self, value: Any, paths: tuple[Steps, ...], found: set[str]) -> Any:
+    def _mask_value(self, value: object, paths: tuple[Steps, ...], found: set[str]) -> object:
         if isinstance(value, dict):
             return {name: self._mask_member(str(name), member, paths, found) for name, member in value.items()}
         if isinstance(value, list | tuple):
             return [self._mask_member(str(number), member, paths, found) for number, member in enumerate(value)]
         return value
 
-    def _mask_member(self, name: str, member: Any, paths: tuple[Steps, ...], found: set[str]) -> Any:
+    def _mask_member(self, name: str, member: object, paths: tuple[Steps, ...], found: set[str]) -> object:
         left = tuple(path[1:] for path in paths if path[0] in (name, "*"))
         if name in self.names or () in left:
             found.update(_iter_leaves(member))
@@ -82,7 +83,7 @@ class OutputRules(msgspec.Struct, frozen=True):
         return self._mask_value(member, left, found)
 
 
-def _read_rule(rule: Any) -> tuple[str, Steps]:
+def _read_rule(rule: object) -> tuple[str, Steps]:
     if isinstance(rule, dict):
         pattern = rule.get("pattern")
         if isinstance(pattern, str):
@@ -104,7 +105,7 @@ def _is_pattern(pattern: str) -> bool:
     return True
 
 
-def _iter_leaves(value: Any) -> Iterator[str]:
+def _iter_leaves(value: object) -> Iterator[str]:
     stack = [value]
     while stack:
         item = stack.pop()
@@ -176,7 +177,7 @@ def compute_limits(keeping: OutputPolicy, settings: ResultSettings) -> InlineLim
     return InlineLimits(chars, most, min(preview, chars, chars if most is None else most))
 
 
-def read_output_policy(tool: Tool, payload: dict[str, Any]) -> OutputPolicy | None:
+def read_output_policy(tool: Tool, payload: JsonObject) -> OutputPolicy | None:
     """Reads the output policy of a definition; None when it states nothing."""
     contract = _get_object(payload, "output_contract")
     interface = _get_object(payload, "tool_interface") or _get_object(payload, "interface")
@@ -201,7 +202,7 @@ def read_output_policy(tool: Tool, payload: dict[str, Any]) -> OutputPolicy | No
     return None if keeping == NO_OUTPUT_POLICY else keeping
 
 
-def _find_policy(homes: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+def _find_policy(homes: tuple[JsonObject, ...]) -> JsonObject:
     """Finds the persistence policy: an object, or the name of a strategy, also where a reference is expected."""
     for home in homes:
         for key in ("persistence_policy", "persistence_policy_ref"):
@@ -213,11 +214,11 @@ def _find_policy(homes: tuple[dict[str, Any], ...]) -> dict[str, Any]:
     return {}
 
 
-def _read_strategy(policy: dict[str, Any]) -> Strategy | None:
+def _read_strategy(policy: JsonObject) -> Strategy | None:
     return next((known for known in STRATEGIES if known == policy.get("strategy")), None)
 
 
-def _is_file_reader(tool: Tool, payload: dict[str, Any]) -> bool:
+def _is_file_reader(tool: Tool, payload: JsonObject) -> bool:
     """Returns True for the built-in that reads files: its output is in a file already (AT-231)."""
     return (
         tool.dialect == "adl"
@@ -226,29 +227,29 @@ def _is_file_reader(tool: Tool, payload: dict[str, Any]) -> bool:
     )
 
 
-def _is_private(part: dict[str, Any]) -> bool:
+def _is_private(part: JsonObject) -> bool:
     return part.get("is_private") is True or part.get("private") is True or part.get("visibility") == "private"
 
 
-def _read_empty_policy(policy: Any) -> EmptyPolicy:
+def _read_empty_policy(policy: object) -> EmptyPolicy:
     if isinstance(policy, dict):
         policy = policy.get("policy")
     return policy if policy in ("structured", "error") else "marker"
 
 
-def _find_smallest(key: str, parts: tuple[dict[str, Any], ...]) -> int | None:
+def _find_smallest(key: str, parts: tuple[JsonObject, ...]) -> int | None:
     stated = [number for part in parts if (number := _read_number(part.get(key)))]
     return min(stated) if stated else None
 
 
-def _read_number(value: Any) -> int | None:
+def _read_number(value: object) -> int | None:
     return value if isinstance(value, int) and value is not True and value is not False and value >= 0 else None
 
 
-def _read_text(value: Any) -> str | None:
+def _read_text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _get_object(payload: dict[str, Any], key: str) -> dict[str, Any]:
+def _get_object(payload: JsonObject, key: str) -> JsonObject:
     part = payload.get(key)
     return part if isinstance(part, dict) else {}

@@ -15,6 +15,7 @@ import msgspec
 from ferrule.model.decision import CLIENT_CHANNEL
 from ferrule.model.journal import LAST_KINDS, ResultPayload, Segment, StoredEntry
 from ferrule.model.result import Pending, Result
+from ferrule.model.value import JsonObject
 
 _FIELDS = tuple(
     field
@@ -25,12 +26,12 @@ _FIELDS = tuple(
 _NAMES = tuple(field.name for field in _FIELDS)
 _rest = attrgetter(*_NAMES)
 _DEFAULTS = tuple(field.default for field in _FIELDS)
-_NOTHING: dict[str, Any] = {}
+_NOTHING: JsonObject = {}
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
-def pack_plain(content: tuple[dict[str, Any], ...], structured_content: Any) -> bytes:
+def pack_plain(content: tuple[JsonObject, ...], structured_content: object) -> bytes:
     """Packs a result that has nothing but its content."""
     try:
         return _encode((content, structured_content, None, _NOTHING))
@@ -49,7 +50,7 @@ def pack_result(result: Result) -> bytes:
         return _encode(ResultPayload(result.content, None, result.model_facing_content, rest))
 
 
-def _list_differing(fields: tuple[Any, ...]) -> dict[str, Any]:
+def _list_differing(fields: tuple[object, ...]) -> JsonObject:
     return {name: value for name, value, plain in zip(_NAMES, fields, _DEFAULTS, strict=True) if value != plain}
 
 

@@ -8,11 +8,12 @@ starts with this module, so it stays apart from `payload_store` and imports litt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ferrule.contracts.payloads import PayloadGone, StoredPayload, address_of, uri_of
 from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.timestamps import iso, parse_iso
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.services import Services
 
 
@@ -98,10 +99,10 @@ def why_gone(rows: Sequence[StoredEntry], uri: str, gone: PayloadGone, now: int)
     return gone if gone.reason != "unknown" else _build_unknown(uri)
 
 
-def _find_ref(rows: Sequence[StoredEntry], uri: str) -> dict[str, Any]:
+def _find_ref(rows: Sequence[StoredEntry], uri: str) -> JsonObject:
     for row in rows:
         for record in row.segment().notes.get("persistence", ()):
-            ref: dict[str, Any] = record.get("persisted_ref") or {}
+            ref: JsonObject = record.get("persisted_ref") or {}
             if ref.get("uri") == uri:
                 return ref
     return {}

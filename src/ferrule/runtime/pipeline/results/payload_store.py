@@ -7,9 +7,8 @@ redacted already.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
-from ferrule.contracts.payloads import Access, PayloadOwner, StoredPayload
+from ferrule.contracts.payloads import Access, PayloadOwner, PayloadWriter, StoredPayload
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.results.output_contract import NO_OUTPUT_POLICY
 from ferrule.runtime.pipeline.results.redaction import open_redacting_stream
@@ -39,7 +38,7 @@ async def store_payload(call: Call, services: Services, full: StoredForm, access
     filtering = open_redacting_stream(call, services) if full.is_raw else None
 
     def write() -> StoredPayload:
-        writer: Any = store.begin(
+        writer: PayloadWriter = store.begin(
             owner, media_type=full.media_type, name=full.name, scope=keeping.scope, expires_at=expires, access=access
         )
         try:
@@ -47,8 +46,7 @@ async def store_payload(call: Call, services: Services, full: StoredForm, access
                 writer = RedactingWriter(writer, filtering)
             for start in range(0, full.size, _SLICE):
                 writer.write(full.data[start : start + _SLICE])
-            kept: StoredPayload = writer.close()
-            return kept
+            return writer.close()
         finally:
             writer.discard()
 

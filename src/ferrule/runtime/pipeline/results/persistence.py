@@ -16,6 +16,7 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.persistence import Persistence, RedactionState, Strategy, persistence_id
 from ferrule.model.result import Result
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.hooks.runs import has_hooks_for, run_persistence_hooks
 from ferrule.runtime.pipeline.results.mapping import Blocks
@@ -346,7 +347,7 @@ class _Keeper:
 def _mark_references(result: Result) -> Result:
     """Marks references that stand in place of bytes with the redaction state of those (AT-217)."""
 
-    def mark(block: dict[str, Any]) -> dict[str, Any]:
+    def mark(block: JsonObject) -> JsonObject:
         is_reference = block.get("type") == "persisted_output_ref"
         return {"redaction_state": result.redaction_state, **block} if is_reference else block
 

@@ -7,13 +7,13 @@ the rules of the tool's own output contract. Rows are redacted in `runtime/pipel
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ferrule.contracts.redactor import RedactingStream
 from ferrule.model.result import Result
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.redaction import list_secrets
 from ferrule.runtime.pipeline.results.mapping import Blocks, redact_binary
@@ -85,7 +85,7 @@ def redact_result(call: Call, services: Services) -> None:
 
 def _redact_bytes(result: Result, stream: Callable[[], RedactingStream], found: list[str]) -> Result:
     """Redacts the bytes that blocks carry. A single block of raw bytes is skipped: it is redacted while it is stored."""
-    changed: dict[str, Any] = {}
+    changed: JsonObject = {}
     for name in ("content", "model_facing_content"):
         blocks = getattr(result, name)
         if blocks is None or (len(blocks) == 1 and has_raw(blocks[0])):
@@ -96,7 +96,7 @@ def _redact_bytes(result: Result, stream: Callable[[], RedactingStream], found: 
     return replace(result, **changed) if changed else result
 
 
-def _encode_again(content: Blocks, before: Any, after: Any) -> Blocks | None:
+def _encode_again(content: Blocks, before: object, after: object) -> Blocks | None:
     """Encodes a redacted value again, so that its text stays valid JSON; None where the content is no such text."""
     if before is after or len(content) != 1 or content[0].get("type") != "text":
         return None
@@ -130,14 +130,14 @@ def _apply_rules(result: Result, rules: OutputRules, call: Call, found: list[str
     )
 
 
-def _drop_bytes(value: Any) -> Any:
+def _drop_bytes(value: object) -> object:
     """Drops raw bytes from blocks: they are redacted when they are stored, and text redaction cannot read them."""
     if not isinstance(value, tuple):
         return value
     return [{name: member for name, member in one.items() if not isinstance(member, bytes)} for one in value]
 
 
-def _restore_bytes(clean: list[dict[str, Any]], before: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+def _restore_bytes(clean: list[JsonObject], before: tuple[JsonObject, ...]) -> list[JsonObject]:
     return [
         {**one, **{name: member for name, member in was.items() if isinstance(member, bytes)}}
         for one, was in zip(clean, before, strict=True)

@@ -11,11 +11,11 @@ import codecs
 import threading
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.contracts.payloads import PayloadOwner, PayloadWriter, StoredPayload, payload_block
 from ferrule.contracts.redactor import RedactingStream
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.redaction import redact_secrets
 from ferrule.runtime.pipeline.results.output_contract import NO_OUTPUT_POLICY, InlineLimits, compute_limits
@@ -103,7 +103,7 @@ class _ChunkSink:
         self.is_stopped = False
         """True when no more chunks are wanted."""
 
-    def take(self, chunk: Any) -> None:
+    def take(self, chunk: object) -> None:
         """Takes one chunk, in slices when it is long. Raises OSError and OutputTooLarge."""
         if isinstance(chunk, str):
             chunk = chunk.encode(errors="replace")
@@ -149,9 +149,9 @@ class _ChunkSink:
             self._beginning.take(data)
 
 
-async def _drain_async(stream: AsyncIterable[Any], sink: _ChunkSink) -> None:
+async def _drain_async(stream: AsyncIterable[object], sink: _ChunkSink) -> None:
     """Drains an async stream; collects a slice of chunks before each write, since a thread per chunk is expensive."""
-    gathered: list[Any] = []
+    gathered: list[object] = []
     size = 0
     iterator = aiter(stream)
     try:
@@ -170,19 +170,19 @@ async def _drain_async(stream: AsyncIterable[Any], sink: _ChunkSink) -> None:
         raise
 
 
-def _take_all(sink: _ChunkSink, chunks: list[Any]) -> None:
+def _take_all(sink: _ChunkSink, chunks: list[object]) -> None:
     for chunk in chunks:
         sink.take(chunk)
 
 
-async def _drain_iterable(stream: Iterable[Any], sink: _ChunkSink) -> None:
+async def _drain_iterable(stream: Iterable[object], sink: _ChunkSink) -> None:
     """Drains a plain iterable in a thread of its own; one that blocks forever blocks only that thread."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
     def read() -> None:
         error: BaseException | None = None
-        iterator: Iterator[Any] | None = None
+        iterator: Iterator[object] | None = None
         try:
             iterator = iter(stream)
             for chunk in iterator:
@@ -254,7 +254,7 @@ async def store_stream(call: Call, services: Services, output: Output, on_bytes:
         ) from None
     except Exception as error:
         raise _fail_lost(error) from error
-    notes: dict[str, Any] = {"stored": kept}
+    notes: JsonObject = {"stored": kept}
     if beginning is not None:
         notes["preview"] = beginning.text
     if redacting is not None and redacting.found:
@@ -290,7 +290,7 @@ async def _hold_in_memory(
     return _replace_output(output, memory.text, None)
 
 
-def _replace_output(output: Output, value: str | None, content: tuple[dict[str, Any], ...] | None) -> Output:
+def _replace_output(output: Output, value: str | None, content: tuple[JsonObject, ...] | None) -> Output:
     return Output(
         value,
         content,

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from ferrule.contracts.executor import Output
 from ferrule.model.result import Result
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.results.mapping import Blocks, drop_binary, find_binary, find_media_type
 from ferrule.runtime.pipeline.results.output_contract import InlineLimits
 
@@ -38,8 +37,8 @@ class ModelView(msgspec.Struct, frozen=True):
     """A result as the model sees it."""
 
     blocks: Blocks
-    structured: Any
-    native: Any
+    structured: object
+    native: object
     content: Blocks
     is_changed: bool
     """True when hooks gave the model something else than the tool's own output."""
@@ -103,7 +102,7 @@ def encode_output(result: Result, output: Output | None) -> StoredForm:
     return _encode_blocks(result.content, structured, is_value=is_value)
 
 
-def _encode_blocks(blocks: Blocks, structured: Any, *, is_value: bool) -> StoredForm:
+def _encode_blocks(blocks: Blocks, structured: object, *, is_value: bool) -> StoredForm:
     if len(blocks) == 1:
         (block,) = blocks
         text = block.get("text")
@@ -113,25 +112,25 @@ def _encode_blocks(blocks: Blocks, structured: Any, *, is_value: bool) -> Stored
         data = find_binary(block) if structured is None else None
         if data is not None:
             return StoredForm(data, find_media_type(block), str(block.get("name", "")), is_raw=True)
-    whole: dict[str, Any] = {"content": blocks}
+    whole: JsonObject = {"content": blocks}
     if structured is not None:
         whole["structured_content"] = structured
     return StoredForm(_encode(whole), "application/json", is_raw=any(map(has_raw, blocks)))
 
 
-def drop_block(block: dict[str, Any], reason: str) -> dict[str, Any]:
+def drop_block(block: JsonObject, reason: str) -> JsonObject:
     """Returns a block that describes the bytes it carried, in place of a block that is not kept."""
     return {**drop_binary(block), "dropped": {"reason": reason, "size": _count_bytes(block)}}
 
 
-def _render_block(block: dict[str, Any]) -> str:
+def _render_block(block: JsonObject) -> str:
     text = block.get("text")
     if isinstance(text, str) and block.get("type") == "text":
         return text
     return _encode(drop_binary(block) if has_raw(block) else block).decode(errors="replace")
 
 
-def _may_show(value: Any, limits: InlineLimits) -> bool:
+def _may_show(value: object, limits: InlineLimits) -> bool:
     if value is None:
         return True
     try:
@@ -140,12 +139,12 @@ def _may_show(value: Any, limits: InlineLimits) -> bool:
         return True  # numbers past 64 bits; the text form was measured
 
 
-def has_raw(block: dict[str, Any]) -> bool:
+def has_raw(block: JsonObject) -> bool:
     """Returns True when a block carries raw bytes."""
     return any(isinstance(member, bytes) for member in block.values())
 
 
-def _count_bytes(block: dict[str, Any]) -> int:
+def _count_bytes(block: JsonObject) -> int:
     if block.get("type") == "text":
         return 0
     data = find_binary(block)
