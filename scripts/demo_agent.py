@@ -25,7 +25,7 @@ if __name__ == "__main__":  # as a script it stands alone: the repository is not
 
 from ferrule.access.keys import KEYS_FOLDER, Access
 from ferrule.access.tokens import KeyLimits
-from ferrule.cli.console import is_served, server_of
+from ferrule.cli.console import find_server, is_served
 from ferrule.errors import AccessError
 from ferrule.infra.private_files import read_private, replace_private
 from ferrule.model.approval import CALL
@@ -192,7 +192,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """0 when the work was done; 1 when there was nobody to work for."""
     said = _options(words)
     serve = load_settings(said.workspace).serve
-    at = said.url or server_of(said.workspace, serve) or f"http://{serve.host}:{serve.port}"
+    at = said.url or find_server(said.workspace, serve) or f"http://{serve.host}:{serve.port}"
     if not is_served(at):
         print(NOBODY.format(at=at), file=sys.stderr)
         return 1

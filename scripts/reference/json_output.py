@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.app.export import TokenCount
 from ferrule.app.imports.outcome import ConflictEntry, FileEntry, ImportReport, LeftEntry, UpstreamEntry
-from ferrule.cli.export import ExportReport, LeftOut
+from ferrule.cli.export import ExportReport, OmittedTool
 from ferrule.cli.show.conversion_report import ConversionReport, ConversionSummary, LossEntry
 from ferrule.cli.show.gen_report import GenFile, GenNote, GenReport, GenReports, GenUnread
 from ferrule.model.diagnostic import Diagnostic, Severity, Summary
@@ -80,7 +80,7 @@ def page() -> str:
         "",
         "## left_out[]",
         "",
-        *_table(LeftOut),
+        *_table(OmittedTool),
         "",
         "# Reports of imports",
         "",

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ferrule.cli import build
-from ferrule.cli.build import KEY_VARIABLE, key_file
+from ferrule.cli.build import KEY_VARIABLE, find_key_file
 
 
 @pytest.fixture
@@ -54,6 +54,6 @@ def test_a_catalog_goes_to_the_file_that_is_named(workspace: Path, tmp_path: Pat
 
 def test_the_environment_names_another_key_and_an_empty_word_names_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "")
-    assert key_file() is None
+    assert find_key_file() is None
     monkeypatch.setenv(KEY_VARIABLE, "/keys/own.key")
-    assert key_file() == "/keys/own.key"
+    assert find_key_file() == "/keys/own.key"

@@ -34,5 +34,8 @@ def test_an_id_may_be_shortened(ledger: Ledger, run: Run) -> None:
 
 
 def test_durations_for_people() -> None:
-    told = [call_lookup.lasted(value) for value in (None, 0.0004, 0.0123, 9.5, 250, 12_345, 65_000, 60_000, 7_440_000)]
+    told = [
+        call_lookup.format_duration(value)
+        for value in (None, 0.0004, 0.0123, 9.5, 250, 12_345, 65_000, 60_000, 7_440_000)
+    ]
     assert told == ["-", "0 ms", "0.0123 ms", "9.5 ms", "250 ms", "12.3 s", "1 min 5 s", "1 min", "2 h 4 min"]

@@ -11,7 +11,14 @@ import pytest
 
 import ferrule
 from ferrule.app.progress import Cancellation
-from ferrule.cli.caller import Interrupts, Left, is_in_background, load_if_deferred, seconds, told
+from ferrule.cli.caller import (
+    Interrupts,
+    StoppedWatching,
+    describe_cancellation,
+    is_in_background,
+    load_if_deferred,
+    parse_seconds,
+)
 from ferrule.model.result import Result
 from ferrule.testing import memory_app
 from tests.driven import driven
@@ -28,13 +35,13 @@ def rare() -> str:
 
 @pytest.mark.parametrize("given", [None, 0.0, 1.5])
 def test_a_number_of_seconds_is_taken(given: float | None) -> None:
-    assert seconds(HERE, WAIT, given) == given
+    assert parse_seconds(HERE, WAIT, given) == given
 
 
 @pytest.mark.parametrize("given", [-1.0, math.inf, math.nan])
 def test_what_nobody_can_wait_is_refused(given: float) -> None:
     with pytest.raises(click.UsageError, match="--wait takes a number of seconds"):
-        seconds(HERE, WAIT, given)
+        parse_seconds(HERE, WAIT, given)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +49,7 @@ def test_what_nobody_can_wait_is_refused(given: float) -> None:
     [("canceled", "canceled: x"), ("cancel_failed", "not canceled: x"), ("requested", "not stopped yet: x")],
 )
 def test_what_became_of_a_request_to_stop_is_told_in_words(outcome: Any, words: str) -> None:
-    assert told(Cancellation(invocation_id="inv_1", outcome=outcome, message="x")) == words
+    assert describe_cancellation(Cancellation(invocation_id="inv_1", outcome=outcome, message="x")) == words
 
 
 async def _nothing() -> None:
@@ -57,8 +64,8 @@ async def test_whoever_interrupts_once_asks_to_stop_and_still_gets_the_end() -> 
         asked.set()
 
     with Interrupts(ask) as interrupts:
-        interrupts._interrupted()
-        assert await interrupts.ended(asyncio.create_task(asyncio.sleep(0, "done"))) == "done"
+        interrupts._interrupt()
+        assert await interrupts.wait(asyncio.create_task(asyncio.sleep(0, "done"))) == "done"
     assert asked.is_set()
 
 
@@ -66,10 +73,10 @@ async def test_whoever_interrupts_once_asks_to_stop_and_still_gets_the_end() -> 
 async def test_whoever_interrupts_twice_leaves_and_the_work_is_let_go() -> None:
     work = asyncio.create_task(asyncio.Event().wait())
     with Interrupts(_nothing) as interrupts:
-        interrupts._interrupted()
-        interrupts._interrupted()
-        with pytest.raises(Left):
-            await interrupts.ended(work)
+        interrupts._interrupt()
+        interrupts._interrupt()
+        with pytest.raises(StoppedWatching):
+            await interrupts.wait(work)
     assert work.cancelled()
 
 

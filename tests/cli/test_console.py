@@ -14,7 +14,7 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 import pytest
 
 from ferrule.cli import console
-from ferrule.cli.workspace_choice import FOLDER, Note, forgetting, noted, noted_addresses
+from ferrule.cli.workspace_choice import FOLDER, AddressNote, list_addresses, note_address, remove_notes
 from ferrule.model.serving import ServeSettings
 from tests.cli.run import ferrule
 from tests.servers.stand import WAIT_SECONDS, served
@@ -45,7 +45,7 @@ def test_the_console_of_a_server_on_any_port_is_found_and_its_link_signs_in_once
 
 
 def test_nothing_served_is_told_with_what_to_do(workspace: Path) -> None:
-    with forgetting(notes := noted(workspace, "127.0.0.1:2")):  # of a server that hangs
+    with remove_notes(notes := note_address(workspace, "127.0.0.1:2")):  # of a server that hangs
         ran = ferrule("console", "--no-open", folder=workspace)
         assert ran.code == 2 and len(notes) == 1
         assert "nothing serves this workspace; start it with 'ferrule serve', or say with --url" in ran.err
@@ -115,23 +115,23 @@ def test_serving_opens_the_browser_where_there_is_a_screen(workspace: Path) -> N
 
 def test_a_note_that_leads_elsewhere_is_not_followed(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "is_served", lambda address: True)
-    with forgetting(notes := noted(workspace, "evil.example:80")):
-        assert console.server_of(workspace, ServeSettings()) == ""
-        notes += noted(workspace, "127.0.0.1:9001")
-        assert console.server_of(workspace, ServeSettings()) == "http://127.0.0.1:9001"
+    with remove_notes(notes := note_address(workspace, "evil.example:80")):
+        assert console.find_server(workspace, ServeSettings()) == ""
+        notes += note_address(workspace, "127.0.0.1:9001")
+        assert console.find_server(workspace, ServeSettings()) == "http://127.0.0.1:9001"
 
 
 def test_notes_are_forgotten_with_their_server(workspace: Path) -> None:
-    notes: list[Note] = []
-    with forgetting(notes):
-        notes += noted(workspace, "[::1]:9002")
-        assert noted_addresses(workspace) == ["http://[::1]:9002"]
-    assert noted_addresses(workspace) == []
+    notes: list[AddressNote] = []
+    with remove_notes(notes):
+        notes += note_address(workspace, "[::1]:9002")
+        assert list_addresses(workspace) == ["http://[::1]:9002"]
+    assert list_addresses(workspace) == []
 
 
 def test_where_no_note_can_be_written_it_is_served_all_the_same(workspace: Path) -> None:
     (workspace / ".ferrule").write_text("in the way")
-    assert noted(workspace, "127.0.0.1:9003") == []
+    assert note_address(workspace, "127.0.0.1:9003") == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.cli.explain import considered
+from ferrule.cli.explain import review_rules_of
 from ferrule.cli.show.story_text import story_lines
 from ferrule.errors import WorkspaceError
 from ferrule.model.story import Story
@@ -63,7 +63,7 @@ def test_rules_that_matched_and_those_that_did_not(
     ledger = Ledger()
     writer = Writer(ledger, "inv_1", tool="send-reply", version="1.0.0").enter("planned", "selected", "arguments_ready")
     writer.decide("deny").enter("denied").row("call", status="denied", inputs={"text": "hello", "to": "[REDACTED]"})
-    told = considered(Story(ledger.rows), Workspace.open(workspace))
+    told = review_rules_of(Story(ledger.rows), Workspace.open(workspace))
     assert [(rule.rule_ref, rule.behavior, rule.is_matched) for rule in told.rules] == [
         ("replies", "ask", True),
         ("long-replies", "deny", False),
@@ -80,8 +80,8 @@ def test_rules_that_cannot_be_told_say_why(workspace: Path, tmp_path: Path, monk
     ledger = Ledger()
     SCENARIOS["denied"](ledger)
     told = Story(ledger.rows)
-    assert "not in the catalog" in considered(told, Workspace.open(workspace)).remark
+    assert "not in the catalog" in review_rules_of(told, Workspace.open(workspace)).remark
     (workspace / "policy.toml").write_text("[[rules]]\n")
-    assert "cannot be told" in considered(told, Workspace.open(workspace)).remark
+    assert "cannot be told" in review_rules_of(told, Workspace.open(workspace)).remark
     SCENARIOS["unknown_tool"](ledger)
-    assert considered(Story(ledger.rows[1:]), Workspace.open(workspace)).remark == ""
+    assert review_rules_of(Story(ledger.rows[1:]), Workspace.open(workspace)).remark == ""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.cli.export import FRAMEWORKS, code_for
+from ferrule.cli.export import FRAMEWORKS, write_program
 from tests import ROOT
 from tests.cli.run import Ran, ferrule
 from tests.definitions.compiler.definitions import tool
@@ -76,7 +76,7 @@ def test_a_framework_gets_code(folder: Path) -> None:
     assert ran.code == 0, ran.err
     assert "app.surface(principal='ada')" in ran.out
     for framework, module in FRAMEWORKS.items():
-        code = code_for(framework, "work", agent="x", role=None)
+        code = write_program(framework, "work", agent="x", role=None)
         compile(code, framework, "exec")
         assert f"from ferrule.adapters import {module}" in code and "app.surface(agent='x')" in code
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.cli.gen_places import note_places
-from ferrule.cli.shelf import shelf_of
+from ferrule.cli.workspace_tools import collect_tools
 from ferrule.workspace.stubs import Looser
 from ferrule.workspace.workspace import Workspace
 
@@ -30,7 +30,7 @@ def test_a_note_has_the_line_of_the_schema_or_of_what_it_would_stand_in(
     workspace: Path, pointer: str, side: str, words: str
 ) -> None:
     here = Workspace.open(workspace)
-    entries = shelf_of(here).entries
+    entries = collect_tools(here).entries
     note = Looser(tool_id="send-reply", pointer=pointer, message="looser", side=side)  # type: ignore[arg-type]
     (placed,) = note_places(here, entries, [note])
     assert placed.place.endswith(f"send-reply.tool.md:{line(workspace, words)}")
@@ -39,4 +39,4 @@ def test_a_note_has_the_line_of_the_schema_or_of_what_it_would_stand_in(
 def test_a_note_about_a_tool_that_was_not_chosen_is_left_out(workspace: Path) -> None:
     here = Workspace.open(workspace)
     note = Looser(tool_id="nothing", pointer="#", message="looser", side="input")
-    assert note_places(here, shelf_of(here).entries, [note]) == []
+    assert note_places(here, collect_tools(here).entries, [note]) == []

@@ -23,7 +23,7 @@ def taken_over(folder: Path, servers: dict[str, Any], monkeypatch: pytest.Monkey
     monkeypatch.setattr(import_config, "_pin", lambda root: None)
     file = folder / "client.json"
     file.write_text(json.dumps({"mcpServers": servers}))
-    import_config.take_over(str(folder), str(file))
+    import_config.import_servers(str(folder), str(file))
 
 
 def secrets(folder: Path) -> dict[str, str]:
@@ -152,7 +152,7 @@ def test_tools_that_cannot_be_used_are_named_with_the_reason(
     (tmp_path / "ferrule.toml").write_text('namespace = "x"\n')
     file = tmp_path / "client.json"
     file.write_text(json.dumps({"mcpServers": {"odd": {"command": sys.executable, "args": ["-c", ODD]}}}))
-    import_config.take_over(str(tmp_path), str(file))
+    import_config.import_servers(str(tmp_path), str(file))
     told = capsys.readouterr().err
     assert "odd: 1 tool\n" in told
     for name in ("echo g", "na\u00efve"):

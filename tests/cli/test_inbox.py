@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ferrule
-from ferrule.cli.inbox import demand_admin, tool_named
+from ferrule.cli.inbox import find_tool, require_admin
 from ferrule.errors import AccessError
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.testing import memory_app
@@ -21,10 +21,10 @@ def look() -> str:
 @driven
 async def test_a_name_means_its_tool_and_an_unknown_one_holds_for_what_may_come() -> None:
     async with memory_app(tools=[look]) as app:
-        whole, note = await tool_named(app, "look")
+        whole, note = await find_tool(app, "look")
         assert whole.endswith("look") and note == ""
-        assert await tool_named(app, whole) == (whole, "")
-        name, note = await tool_named(app, whole[:-1])
+        assert await find_tool(app, whole) == (whole, "")
+        name, note = await find_tool(app, whole[:-1])
         assert name == whole[:-1] and f"did you mean '{whole}'" in note and "should it come, this holds for it" in note
 
 
@@ -32,10 +32,10 @@ async def test_a_name_means_its_tool_and_an_unknown_one_holds_for_what_may_come(
 async def test_a_tool_that_is_gone_can_be_named_while_it_is_switched_off() -> None:
     async with memory_app(tools=[look]) as app:
         await app.disable("gone.tool", by="oda", reason="")
-        assert await tool_named(app, "gone.tool") == ("gone.tool", "")
+        assert await find_tool(app, "gone.tool") == ("gone.tool", "")
 
 
 def test_switches_are_for_who_administers() -> None:
-    demand_admin(Identity("oda", "token:1", frozenset({ADMIN})))
+    require_admin(Identity("oda", "token:1", frozenset({ADMIN})))
     with pytest.raises(AccessError, match="amy came by token:2, which does not hold the admin scope"):
-        demand_admin(Identity("amy", "token:2", frozenset({APPROVE})))
+        require_admin(Identity("amy", "token:2", frozenset({APPROVE})))

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.cli.pending import card, duration, show
+from ferrule.cli.pending import card_lines, format_duration, print_pending
 from ferrule.model.decision import Requirement
 from ferrule.runtime.approval.inbox_item import InboxItem
 from tests.runtime.approval.desk import AGENT, Desk, identity
@@ -26,7 +26,7 @@ def waiting(who: Any = None, call_input: bytes = b'{"amount":5}', **request: Any
 
 def test_a_card_says_who_asks_for_what_why_and_until_when() -> None:
     requirement = Requirement(people=2, approvers=("bob", "group:finance"), not_requester=True)
-    text = card(waiting(identity("bob"), requirement=requirement, suggested_updates=({"allow": "refund"},)))
+    text = card_lines(waiting(identity("bob"), requirement=requirement, suggested_updates=({"allow": "refund"},)))
     assert (
         text
         == """\
@@ -45,7 +45,7 @@ inv_1  Refund a payment (refund 1.0.0)  high risk
 
 
 def test_a_card_says_why_the_reader_cannot_answer() -> None:
-    assert "you       cannot approve it: agents came by token:agent" in card(waiting(AGENT))
+    assert "you       cannot approve it: agents came by token:agent" in card_lines(waiting(AGENT))
 
 
 def test_a_card_says_that_the_key_of_a_call_has_ended() -> None:
@@ -53,11 +53,11 @@ def test_a_card_says_that_the_key_of_a_call_has_ended() -> None:
     told = (
         "ended     the key 5b1f09c2 of bob that it came with expired at noon; it does not go on, whoever answers it\n"
     )
-    assert told in card(ended)
+    assert told in card_lines(ended)
 
 
 def test_a_card_shows_which_answers_a_tool_takes() -> None:
-    text = card(msgspec.structs.replace(waiting(), answer_schema={"enum": ["savings", "giro\x1b[2J"]}))
+    text = card_lines(msgspec.structs.replace(waiting(), answer_schema={"enum": ["savings", "giro\x1b[2J"]}))
     assert '  answer    {"enum": ["savings", "giro\\u001b[2J"]}\n' in text
 
 
@@ -73,13 +73,15 @@ def test_the_list_ends_with_the_command_that_answers(
     purpose: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = waiting()
-    show([msgspec.structs.replace(found, request=msgspec.structs.replace(found.request, purpose=purpose))], False)
+    print_pending(
+        [msgspec.structs.replace(found, request=msgspec.structs.replace(found.request, purpose=purpose))], False
+    )
     assert capsys.readouterr().out.endswith(f"1 call waits; {told}")
 
 
 @pytest.mark.parametrize("trick", ["\x1b[2J", "\u202e", "\r", "\x07", "\u200b"])
 def test_no_text_of_a_call_reaches_the_terminal_raw(trick: str) -> None:
-    text = card(
+    text = card_lines(
         waiting(
             call_input=msgspec.json.encode({"note": f"a{trick}b"}),
             message=f"because{trick}",
@@ -92,11 +94,11 @@ def test_no_text_of_a_call_reaches_the_terminal_raw(trick: str) -> None:
 
 def test_a_long_input_is_not_cut() -> None:
     long = "x" * 5000
-    assert long in card(waiting(call_input=f'{{"note":"{long}"}}'.encode()))
+    assert long in card_lines(waiting(call_input=f'{{"note":"{long}"}}'.encode()))
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (3725, "1 h 2 min"), (200_000, "2 d 7 h")]
 )
 def test_lengths_of_time_are_told_in_two_units(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text

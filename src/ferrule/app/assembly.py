@@ -188,7 +188,7 @@ class _Assembly:
         return self._overrides.key or ApprovalKey.load(self._root / KEY_FILE)
 
     @cached_property
-    def _protected(self) -> list[Path]:
+    def _protected_files(self) -> list[Path]:
         return list_protected_files(self._workspace, self._env)
 
     @cached_property
@@ -296,7 +296,7 @@ class _Assembly:
             self._root,
             self._env,
             self._outside.client,
-            protected=self._protected,
+            protected=self._protected_files,
             fixed=self._fixed,
             sandbox=settings.builtins.sandbox,
             max_output_bytes=settings.builtins.max_output_bytes,
@@ -308,7 +308,7 @@ class _Assembly:
         return ShellExecutor(
             self._root,
             sandbox=settings.sandbox,
-            protected=self._protected,
+            protected=self._protected_files,
             fixed=self._fixed,
             max_output_bytes=settings.max_output_bytes,
             env=self._env,

@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = [*(sys.argv[1:] if arguments is None else arguments)]
     _open_closed_streams()
     if COMPLETION_VARIABLE in os.environ and arguments is None:
-        return _call("ferrule.cli.completion:answer", os.environ[COMPLETION_VARIABLE])
+        return _call("ferrule.cli.completion:print_completions", os.environ[COMPLETION_VARIABLE])
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     first = words[0] if words else "--help"

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from ferrule.cli.inbox import sit_down
+from ferrule.cli.inbox import open_inbox
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
-from ferrule.cli.show.outcome import record_of
+from ferrule.cli.show.outcome import make_record
 from ferrule.model.result import Result
 from ferrule.runtime.approval.inbox import InboxAnswer
 
@@ -30,10 +30,10 @@ def command(call: str, value: str, path: str, reason: str | None, as_json: bool)
 
     'ferrule pending' shows what is asked. The call goes on at once, where it can run here.
     """
-    answered = run_command(_answer(path, call, _read(value), reason))
+    answered = run_command(_answer(path, call, _read_answer(value), reason))
     result = answered.result
     if as_json:
-        record = record_of(result) if result is not None else {"invocation_id": answered.invocation_id}
+        record = make_record(result) if result is not None else {"invocation_id": answered.invocation_id}
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
     elif isinstance(result, Result):
         click.echo(f"answered {answered.invocation_id}: it ended as {result.status}")
@@ -41,7 +41,7 @@ def command(call: str, value: str, path: str, reason: str | None, as_json: bool)
         click.echo(f"answered {answered.invocation_id}; it goes on")
 
 
-def _read(value: str) -> Any:
+def _read_answer(value: str) -> Any:
     try:
         return json.loads(value)
     except json.JSONDecodeError:
@@ -49,5 +49,5 @@ def _read(value: str) -> Any:
 
 
 async def _answer(path: str, prefix: str, value: Any, reason: str | None) -> InboxAnswer:
-    async with sit_down(path) as desk:
+    async with open_inbox(path) as desk:
         return await desk.inbox.answer(await desk.inbox.resolve(prefix), value, reason=reason)

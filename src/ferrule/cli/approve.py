@@ -10,10 +10,10 @@ import click
 import msgspec
 
 from ferrule.app.app import App
-from ferrule.cli.inbox import sit_down
+from ferrule.cli.inbox import open_inbox
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
-from ferrule.cli.show.outcome import WAITS, code_of, record_of, told
+from ferrule.cli.show.outcome import WAITS, exit_code_of, make_record, outcome_lines
 from ferrule.cli.show.output import json_text
 from ferrule.errors import InboxError, WorkspaceError
 from ferrule.model.result import Pending
@@ -63,16 +63,16 @@ def command(
     """
     if edit is not None and written is not None:
         raise click.UsageError("--edit and --input both give the input; use one of them")
-    answered, ended = run_command(_approve(path, call, edit, written, reason, rules, _bytes(seen), not no_wait))
+    answered, ended = run_command(_approve(path, call, edit, written, reason, rules, _read_bytes(seen), not no_wait))
     if as_json:
         click.echo(json_text(_as_dict(answered)))
     else:
-        _tell(answered, no_wait, ended)
+        _print_outcome(answered, no_wait, ended)
     for problem in answered.problems:
         click.echo(f"ferrule: the suggested rule was not taken: {problem}", err=True)
     if answered.people_missing:
         return WAITS
-    return 0 if no_wait else code_of(answered.result)
+    return 0 if no_wait else exit_code_of(answered.result)
 
 
 async def _approve(
@@ -86,12 +86,12 @@ async def _approve(
     resume: bool,
 ) -> tuple[InboxAnswer, str | None]:
     """What came of it, and why the call does not go on all the same, if that is known."""
-    async with sit_down(path) as desk:
+    async with open_inbox(path) as desk:
         call = await desk.inbox.resolve(prefix)
         waiting = await desk.inbox.get(call)
         answered = await desk.inbox.approve(
             call,
-            edited_input=written.encode() if written is not None else _edited(edit, waiting),
+            edited_input=written.encode() if written is not None else _read_edited_input(edit, waiting),
             reason=reason,
             accept_rules=rules,
             seen=waiting.binding if seen is None else seen,
@@ -112,7 +112,7 @@ async def _wait_elsewhere(app: App, answered: InboxAnswer) -> InboxAnswer:
     return answered if result is answered.result else msgspec.structs.replace(answered, result=result)
 
 
-def _edited(edit: str | None, waiting: InboxItem) -> bytes | None:
+def _read_edited_input(edit: str | None, waiting: InboxItem) -> bytes | None:
     if edit is None:
         return None
     if edit == "-":
@@ -128,14 +128,14 @@ def _edited(edit: str | None, waiting: InboxItem) -> bytes | None:
     return text.encode()
 
 
-def _bytes(text: str | None) -> bytes | None:
+def _read_bytes(text: str | None) -> bytes | None:
     try:
         return None if text is None else bytes.fromhex(text)
     except ValueError:
         raise click.UsageError("--seen takes hexadecimal digits, as 'ferrule pending --json' shows them") from None
 
 
-def _tell(answered: InboxAnswer, no_wait: bool, ended: str | None) -> None:
+def _print_outcome(answered: InboxAnswer, no_wait: bool, ended: str | None) -> None:
     click.echo(f"approved {answered.invocation_id}")
     if answered.people_missing:
         noun = "1 more person has" if answered.people_missing == 1 else f"{answered.people_missing} more people have"
@@ -145,7 +145,7 @@ def _tell(answered: InboxAnswer, no_wait: bool, ended: str | None) -> None:
     elif no_wait:
         click.echo("it runs as soon as a process that waits for it looks")
     else:
-        click.echo("\n".join(told(answered.result)))
+        click.echo("\n".join(outcome_lines(answered.result)))
     for update in answered.accepted:
         click.echo(f"rule taken: {json.dumps(update.get('rule', update), ensure_ascii=False)}")
 
@@ -157,5 +157,5 @@ def _as_dict(answered: InboxAnswer) -> dict[str, object]:
         "people_missing": answered.people_missing,
         "accepted": list(answered.accepted),
         "problems": list(answered.problems),
-        "result": record_of(answered.result),
+        "result": make_record(answered.result),
     }

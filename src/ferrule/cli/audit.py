@@ -36,7 +36,7 @@ def _paths_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return workspace(ledger(command))
 
 
-def _moment(context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
+def _parse_moment(context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
     if text is None:
         return None
     try:
@@ -66,14 +66,14 @@ def verify_command(
     paths = ledger_paths(Workspace.open(workspace), ledger)
     with ProgressBar("rows") as progress:
         if export is not None:
-            verdict = _verified_export(Path(export), key, paths, progress)
+            verdict = _verify_export(Path(export), key, paths, progress)
         else:
             seen = Path(witness) if witness is not None else paths.witness
             verdict = verify_ledger(paths.ledger, load_public_keys(paths, key), witness=seen, progress=progress)
     return _show(verdict, is_json)
 
 
-def _verified_export(export: Path, key: str | None, paths: LedgerPaths, progress: ProgressBar) -> AuditVerdict:
+def _verify_export(export: Path, key: str | None, paths: LedgerPaths, progress: ProgressBar) -> AuditVerdict:
     if key is not None:
         return verify_file(export, load_public_keys(paths, key), progress=progress)
     verdict = verify_file(export, None, progress=progress)
@@ -111,7 +111,7 @@ def export_command(
 @_paths_option
 @click.option("--call", "call", metavar="ID", help="One call.")
 @click.option("--principal", metavar="NAME", help="Everything done on behalf of one principal.")
-@click.option("--before", metavar="DATE", callback=_moment, help="With --principal: only what is older.")
+@click.option("--before", metavar="DATE", callback=_parse_moment, help="With --principal: only what is older.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is recorded.")
 def erase_command(
     workspace: str, ledger: str | None, call: str | None, principal: str | None, before: int | None, reason: str
@@ -133,7 +133,7 @@ def erase_command(
 
 @command.command("prune", epilog=_EXIT)
 @_paths_option
-@click.option("--before", required=True, metavar="DATE", callback=_moment, help="Rows older than this go.")
+@click.option("--before", required=True, metavar="DATE", callback=_parse_moment, help="Rows older than this go.")
 @click.option("--archive", metavar="FILE", help="Keep them in a file that 'audit verify --file' can check.")
 @click.option("--keep-payloads", is_flag=True, help="With --archive: inputs and results go there too.")
 def prune_command(workspace: str, ledger: str | None, before: int, archive: str | None, keep_payloads: bool) -> int:
@@ -188,7 +188,7 @@ def _show(verdict: AuditVerdict, is_json: bool) -> int:
 
 def _show_words(verdict: AuditVerdict) -> None:
     for finding in verdict.findings:
-        click.echo(_sentence(finding))
+        click.echo(_describe_verdict(finding))
     more = verdict.finding_count - len(verdict.findings)
     if more:
         click.echo(f"… and {more:,} more")
@@ -202,7 +202,7 @@ def _show_words(verdict: AuditVerdict) -> None:
         click.echo(f"ledger {verdict.ledger or 'unknown'}: {found} in {rows}")
 
 
-def _sentence(finding: AuditFinding) -> str:
+def _describe_verdict(finding: AuditFinding) -> str:
     row = "" if finding.seq is None else f"row {finding.seq}: "
     call = f" [{finding.call}]" if finding.call else ""
     return f"{finding.topic}: {row}{finding.message}{call}".encode("utf-8", "backslashreplace").decode()

@@ -25,17 +25,17 @@ from ferrule.cli.caller import (
     LEFT,
     TERMINATED,
     Interrupts,
-    Left,
+    StoppedWatching,
     caller_options,
-    calling,
+    describe_cancellation,
     is_in_background,
     load_if_deferred,
-    stayed_for,
-    told,
+    open_caller,
+    wait_for_background,
 )
 from ferrule.cli.loop import run_command
-from ferrule.cli.show.batch_view import BatchView, PlainBatch, QuietBatch, table_of
-from ferrule.cli.show.outcome import pending_record
+from ferrule.cli.show.batch_view import BatchView, PlainBatch, QuietBatch, make_table
+from ferrule.cli.show.outcome import make_pending_record
 from ferrule.cli.show.watching import is_watched
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
@@ -85,24 +85,24 @@ def command(file: str, path: str, as_json: bool, **options: Any) -> int:
     """
     batch = read_batch(file)
     names = [call.name for call in batch.calls]
-    view = _view(names, as_json)
+    view = _choose_view(names, as_json)
     results = sys.stdout
     with redirect_stdout(sys.stderr):  # what a tool prints is not its answer, and programs read the answer
         try:
             outcomes = run_command(_batch(path, batch, options, view, results if as_json else None))
-        except Left:
+        except StoppedWatching:
             return LEFT
         except asyncio.CancelledError:
             return TERMINATED
     if not as_json:
         width = get_terminal_size((1_000, 0)).columns if results.isatty() else 1_000
-        for line in table_of(names, outcomes, width):
+        for line in make_table(names, outcomes, width):
             click.echo(line)
     is_good = all(isinstance(outcome, Result) and not outcome.is_error for outcome in outcomes)
     return ALL_SUCCEEDED if is_good else SOME_DID_NOT
 
 
-def _view(names: Sequence[str], as_json: bool) -> BatchView:
+def _choose_view(names: Sequence[str], as_json: bool) -> BatchView:
     if as_json:
         return QuietBatch(names)
     if not is_watched():
@@ -115,22 +115,22 @@ def _view(names: Sequence[str], as_json: bool) -> BatchView:
 async def _batch(
     path: str, batch: BatchFile, options: dict[str, Any], view: BatchView, lines: TextIO | None
 ) -> list[Result | Pending]:
-    async with calling(path, options) as (app, surface):
+    async with open_caller(path, options) as (app, surface):
         for call in batch.calls:
             load_if_deferred(surface, call.name)
-        policy = _policy(batch.policy, options)
+        policy = _join_policy(batch.policy, options)
         run = await surface.begin_many(batch.calls, wait=options["wait"], **msgspec.to_builtins(policy))
         with view, Interrupts(lambda: _ask_to_stop(surface, run, view)) as interrupts:
             try:
                 work = asyncio.create_task(_results(app, run, view, lines))
-                outcomes: list[Result | Pending] = await interrupts.ended(work)
-            except Left:
+                outcomes: list[Result | Pending] = await interrupts.wait(work)
+            except StoppedWatching:
                 view.note("left without waiting; what became of the calls: ferrule log")
                 raise
         return outcomes
 
 
-def _policy(written: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def _join_policy(written: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """The policy of the file, with what the command line says instead."""
     policy = dict(written)
     if options["sibling_policy"] is not None:
@@ -143,13 +143,13 @@ def _policy(written: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _results(app: App, run: BatchRun, view: BatchView, lines: TextIO | None) -> list[Result | Pending]:
-    looking = asyncio.create_task(_look(run, view))
+    looking = asyncio.create_task(_show_states(run, view))
     found: dict[int, Result | Pending] = {}
     held: list[int] = []
     try:
         async for update in run.updates():
             if update.progress is not None:
-                view.said(update.index, update.progress)
+                view.show_progress(update.index, update.progress)
             if update.result is not None:
                 found[update.index] = update.result
                 if (held and not run.policy.is_unordered) or is_in_background(app, update.result):
@@ -157,25 +157,25 @@ async def _results(app: App, run: BatchRun, view: BatchView, lines: TextIO | Non
                 else:
                     _write(lines, update.index, run, update.result)
         for number in held:
-            found[number] = await stayed_for(app, found[number])
+            found[number] = await wait_for_background(app, found[number])
             _write(lines, number, run, found[number])
     finally:
         looking.cancel()
         await asyncio.wait({looking})
-    view.states(run.states())
+    view.show_states(run.states())
     return [found[number] for number in sorted(found)]
 
 
-async def _look(run: BatchRun, view: BatchView) -> None:
+async def _show_states(run: BatchRun, view: BatchView) -> None:
     while True:
-        view.states(run.states())
+        view.show_states(run.states())
         await asyncio.sleep(_LOOK_SECONDS)
 
 
 def _write(lines: TextIO | None, number: int, run: BatchRun, outcome: Result | Pending) -> None:
     if lines is None:
         return
-    record = pending_record(outcome) if isinstance(outcome, Pending) else outcome.to_record()
+    record = make_pending_record(outcome) if isinstance(outcome, Pending) else outcome.to_record()
     known = {"index": number, "id": run.requests[number].id or str(number), "name": run.requests[number].name}
     lines.write(msgspec.json.encode({**known, **record}).decode() + "\n")
     lines.flush()
@@ -186,4 +186,4 @@ async def _ask_to_stop(surface: SurfaceHandle, run: BatchRun, view: BatchView) -
     asked = await asyncio.gather(*(surface.cancel(call_id, INTERRUPTED) for call_id in run.list_unfinished()))
     for cancellation in asked:
         if cancellation is not None and cancellation.outcome == "requested":
-            view.note(f"{cancellation.invocation_id}  {told(cancellation)}; waiting for it")
+            view.note(f"{cancellation.invocation_id}  {describe_cancellation(cancellation)}; waiting for it")

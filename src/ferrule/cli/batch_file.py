@@ -36,7 +36,7 @@ class BatchFile(NamedTuple):
     policy: dict[str, Any]
 
 
-class _Written(NamedTuple):
+class _SourceValue(NamedTuple):
     """A piece of the file: a document, and where the value in question stands in it."""
 
     document: Document
@@ -45,7 +45,7 @@ class _Written(NamedTuple):
     path: Path
 
 
-class _Mistakes:
+class _FileErrors:
     """Everything that is wrong with a file."""
 
     def __init__(self, file: str) -> None:
@@ -53,7 +53,7 @@ class _Mistakes:
         self.found: list[tuple[int, int, str]] = []
 
     def add(
-        self, written: _Written, path: Path, message: str, hint: str | None = None, *, on_key: bool = False
+        self, written: _SourceValue, path: Path, message: str, hint: str | None = None, *, on_key: bool = False
     ) -> None:
         """Something is wrong with the value at a path."""
         finding = Finding("batch", (*written.path, *path), message, hint=hint, on_key=on_key)
@@ -76,12 +76,12 @@ class _Mistakes:
 
 def read_batch(file: str) -> BatchFile:
     """The calls in a file, `-` for standard input. Raises BatchError, WorkspaceError."""
-    data = _bytes(file)
-    mistakes = _Mistakes("<stdin>" if file == "-" else file)
-    written, policy = _pieces(file, data, mistakes)
+    data = _read_bytes(file)
+    mistakes = _FileErrors("<stdin>" if file == "-" else file)
+    written, policy = _split_calls(file, data, mistakes)
     mistakes.refuse()
-    calls = [_call(piece, mistakes) for piece in written]
-    settings = _fields(policy, _POLICY, "the policy of a batch", mistakes) if policy is not None else {}
+    calls = [_read_call(piece, mistakes) for piece in written]
+    settings = _read_fields(policy, _POLICY, "the policy of a batch", mistakes) if policy is not None else {}
     mistakes.refuse()
     _check_names(written, [call for call in calls if call is not None], mistakes)
     mistakes.refuse()
@@ -90,7 +90,7 @@ def read_batch(file: str) -> BatchFile:
     return BatchFile([call for call in calls if call is not None], settings)
 
 
-def _bytes(file: str) -> bytes:
+def _read_bytes(file: str) -> bytes:
     try:
         if file == "-":
             data = sys.stdin.buffer.read(_MAX_BYTES + 1)
@@ -104,15 +104,17 @@ def _bytes(file: str) -> bytes:
     return data
 
 
-def _pieces(file: str, data: bytes, mistakes: _Mistakes) -> tuple[list[_Written], _Written | None]:
+def _split_calls(file: str, data: bytes, mistakes: _FileErrors) -> tuple[list[_SourceValue], _SourceValue | None]:
     """The calls as they are written, and the policy beside them."""
     if file.lower().endswith(_LINES) or (not file.lower().endswith(_YAML) and _are_lines(data)):
-        return [*_of_lines(data, mistakes)], None
+        return [*_read_lines(data, mistakes)], None
     is_json = not file.lower().endswith(_YAML) and data.lstrip()[:1] in (b"{", b"[")
-    document = _document(data, 1, "batch.json" if is_json or file.lower().endswith(".json") else "batch.yaml", mistakes)
+    document = _read_document(
+        data, 1, "batch.json" if is_json or file.lower().endswith(".json") else "batch.yaml", mistakes
+    )
     if document is None:
         return [], None
-    return _of_value(_Written(document, 1, document.value, ()), mistakes)
+    return _read_value(_SourceValue(document, 1, document.value, ()), mistakes)
 
 
 def _are_lines(data: bytes) -> bool:
@@ -127,15 +129,15 @@ def _are_lines(data: bytes) -> bool:
     return True
 
 
-def _of_lines(data: bytes, mistakes: _Mistakes) -> Iterator[_Written]:
+def _read_lines(data: bytes, mistakes: _FileErrors) -> Iterator[_SourceValue]:
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if line.strip():
-            document = _document(line, number, "batch.json", mistakes)
+            document = _read_document(line, number, "batch.json", mistakes)
             if document is not None:
-                yield _Written(document, number, document.value, ())
+                yield _SourceValue(document, number, document.value, ())
 
 
-def _document(data: bytes, first_line: int, name: str, mistakes: _Mistakes) -> Document | None:
+def _read_document(data: bytes, first_line: int, name: str, mistakes: _FileErrors) -> Document | None:
     """The one document of a text. What cannot be read, or is written twice, is a mistake."""
     documents = read(Source(name, data))
     for document in documents:
@@ -149,10 +151,10 @@ def _document(data: bytes, first_line: int, name: str, mistakes: _Mistakes) -> D
     return documents[0] if documents[0].is_parsed else None
 
 
-def _of_value(whole: _Written, mistakes: _Mistakes) -> tuple[list[_Written], _Written | None]:
+def _read_value(whole: _SourceValue, mistakes: _FileErrors) -> tuple[list[_SourceValue], _SourceValue | None]:
     value = whole.value
     if isinstance(value, list):
-        return _items(whole, ()), None
+        return _list_items(whole, ()), None
     if isinstance(value, dict) and "name" in value and "calls" not in value:
         return [whole], None
     if not isinstance(value, dict) or "calls" not in value:
@@ -169,15 +171,15 @@ def _of_value(whole: _Written, mistakes: _Mistakes) -> tuple[list[_Written], _Wr
     if policy is not None and not isinstance(policy, dict):
         mistakes.add(whole, ("policy",), "`policy` is a mapping")
         policy = None
-    return _items(whole, ("calls",)), None if policy is None else whole._replace(value=policy, path=("policy",))
+    return _list_items(whole, ("calls",)), None if policy is None else whole._replace(value=policy, path=("policy",))
 
 
-def _items(whole: _Written, path: Path) -> list[_Written]:
+def _list_items(whole: _SourceValue, path: Path) -> list[_SourceValue]:
     items = whole.value[path[0]] if path else whole.value
     return [whole._replace(value=item, path=(*path, number)) for number, item in enumerate(items)]
 
 
-def _call(written: _Written, mistakes: _Mistakes) -> CallRequest | None:
+def _read_call(written: _SourceValue, mistakes: _FileErrors) -> CallRequest | None:
     match written.value:
         case str(name):
             value: dict[str, Any] = {"name": name}
@@ -187,7 +189,7 @@ def _call(written: _Written, mistakes: _Mistakes) -> CallRequest | None:
             value = {"name": name, "arguments": arguments}
         case dict(value):
             before = len(mistakes.found)
-            value = _fields(written, _CALL, "a call", mistakes)
+            value = _read_fields(written, _CALL, "a call", mistakes)
             if "name" not in written.value and len(mistakes.found) == before:
                 mistakes.add(written, ("name",), "a call needs a `name`: the tool to use")
                 return None
@@ -198,7 +200,7 @@ def _call(written: _Written, mistakes: _Mistakes) -> CallRequest | None:
     return CallRequest(**value) if "name" in value else None
 
 
-def _fields(written: _Written, known: Mapping[str, Any], what: str, mistakes: _Mistakes) -> dict[str, Any]:
+def _read_fields(written: _SourceValue, known: Mapping[str, Any], what: str, mistakes: _FileErrors) -> dict[str, Any]:
     """The members of a mapping that can be used, each of its own type."""
     found: dict[str, Any] = {}
     for key, value in written.value.items():
@@ -220,7 +222,7 @@ def _fields(written: _Written, known: Mapping[str, Any], what: str, mistakes: _M
     return found
 
 
-def _check_names(written: list[_Written], calls: list[CallRequest], mistakes: _Mistakes) -> None:
+def _check_names(written: list[_SourceValue], calls: list[CallRequest], mistakes: _FileErrors) -> None:
     """Ids are given once, and what a call depends on is there."""
     names: dict[str, int] = {}
     for number, call in enumerate(calls):

@@ -28,17 +28,17 @@ def command(path: str, output: str | None, format: str, now: str | None) -> int:
     """Compile the workspace around PATH (by default: here) into one sealed catalog."""
     try:
         with ProgressBar() as progress:
-            built = build(Workspace.open(path), output, key_file=key_file(), now=now, progress=progress)
+            built = build(Workspace.open(path), output, key_file=find_key_file(), now=now, progress=progress)
     except BuildRefused as refused:
         return show_refusal(refused, format)
     if format == "json":
         click.echo(json.dumps(as_dict(built), indent=2))
         return 0
-    click.echo(told(built))
+    click.echo(build_lines(built))
     return 0
 
 
-def key_file() -> str | None:
+def find_key_file() -> str | None:
     """The private key the environment names."""
     return os.environ.get(KEY_VARIABLE) or None
 
@@ -63,7 +63,7 @@ def key_lines(built: BuildResult) -> list[str]:
     return lines
 
 
-def told(built: BuildResult) -> str:
+def build_lines(built: BuildResult) -> str:
     """The outcome in words."""
     lines = key_lines(built)
     warnings = built.report.summary.warnings

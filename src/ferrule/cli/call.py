@@ -20,18 +20,18 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.caller import (
     LEFT,
     TERMINATED,
-    Left,
-    call_followed,
+    StoppedWatching,
+    call_and_watch,
     caller_options,
-    calling,
     load_if_deferred,
-    seconds,
-    stayed_for,
+    open_caller,
+    parse_seconds,
+    wait_for_background,
 )
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import tools_here
 from ferrule.cli.show.outcome import print_outcome
-from ferrule.cli.show.watching import view_of
+from ferrule.cli.show.watching import choose_view
 from ferrule.errors import WorkspaceError
 from ferrule.model.hints import nearest
 from ferrule.model.result import Pending, Result
@@ -44,13 +44,13 @@ _FAR = 5
 """References that are followed, one inside the other; a schema that refers to itself has no end."""
 
 
-def arguments_from(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
+def parse_arguments(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
     """The arguments these options name. Raises UsageError for an option that is no field of the tool."""
     schema = root_references(schema)
     properties = schema.get("properties")
     fields = properties if isinstance(properties, dict) else {}
     references = SchemaReferences(schema)
-    shapes = {name: _shape(field, references) for name, field in fields.items()}
+    shapes = {name: _resolve_shape(field, references) for name, field in fields.items()}
     arguments: dict[str, Any] = {}
     left = list(words)
     while left:
@@ -58,10 +58,10 @@ def arguments_from(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
         if not word.startswith("--") or len(word) < 3:
             raise click.UsageError(f"{word!r} is no option; fields are written as --name value")
         name, has_value, value = word[2:].partition("=")
-        field = _field(name, fields, schema)
+        field = _find_field(name, fields, schema)
         if not has_value:
-            value = _next(left, shapes.get(field), name)
-        given = _typed(value, shapes.get(field), field)
+            value = _take_value(left, shapes.get(field), name)
+        given = _parse_value(value, shapes.get(field), field)
         if field in arguments and isinstance(arguments[field], list) and isinstance(given, list):
             arguments[field] += given
         else:
@@ -69,9 +69,9 @@ def arguments_from(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _next(left: list[str], schema: Any, name: str) -> str:
+def _take_value(left: list[str], schema: Any, name: str) -> str:
     """The value after an option; a yes-or-no field alone means yes."""
-    is_flag = "boolean" in _types(schema)
+    is_flag = "boolean" in _list_types(schema)
     if left and (not left[0].startswith("--")) and not (is_flag and left[0] not in ("true", "false")):
         return left.pop(0)
     if is_flag:
@@ -79,7 +79,7 @@ def _next(left: list[str], schema: Any, name: str) -> str:
     raise click.UsageError(f"--{name} has no value")
 
 
-def _field(name: str, fields: dict[str, Any], schema: dict[str, Any]) -> str:
+def _find_field(name: str, fields: dict[str, Any], schema: dict[str, Any]) -> str:
     for spelt in (name, name.replace("-", "_")):
         if spelt in fields:
             return spelt
@@ -91,12 +91,12 @@ def _field(name: str, fields: dict[str, Any], schema: dict[str, Any]) -> str:
     raise click.UsageError(f"the tool has no field {name!r}; {hint}")
 
 
-def _typed(value: str, schema: Any, field: str) -> Any:
-    types = _types(schema)
+def _parse_value(value: str, schema: Any, field: str) -> Any:
+    types = _list_types(schema)
     if not types or "string" in types:
         return value
     if types == {"array"} and not value.lstrip().startswith("["):
-        return [_typed(value, schema.get("items"), field)]
+        return [_parse_value(value, schema.get("items"), field)]
     try:
         return msgspec.json.decode(value)
     except msgspec.DecodeError:
@@ -104,21 +104,21 @@ def _typed(value: str, schema: Any, field: str) -> Any:
         raise click.UsageError(f"--{field} takes {wanted}, not {value!r}") from None
 
 
-def _shape(field: Any, references: SchemaReferences, depth: int = 0) -> Any:
+def _resolve_shape(field: Any, references: SchemaReferences, depth: int = 0) -> Any:
     """A field's schema with its type told outright: behind a reference into the same schema, or one of alternatives."""
     if not isinstance(field, dict) or depth > _FAR:
         return field
     if "$ref" in field:
-        return _shape(references.schema(field["$ref"]), references, depth + 1)
+        return _resolve_shape(references.schema(field["$ref"]), references, depth + 1)
     if "type" in field:
-        return {**field, "items": _shape(field["items"], references, depth + 1)} if "items" in field else field
-    ways = [_shape(way, references, depth + 1) for way in field.get("anyOf") or field.get("oneOf") or ()]
-    if not ways or not all(_types(way) for way in ways):
+        return {**field, "items": _resolve_shape(field["items"], references, depth + 1)} if "items" in field else field
+    ways = [_resolve_shape(way, references, depth + 1) for way in field.get("anyOf") or field.get("oneOf") or ()]
+    if not ways or not all(_list_types(way) for way in ways):
         return field
-    return {**field, "type": sorted(set().union(*map(_types, ways)))}
+    return {**field, "type": sorted(set().union(*map(_list_types, ways)))}
 
 
-def _types(schema: Any) -> set[str]:
+def _list_types(schema: Any) -> set[str]:
     found = schema.get("type") if isinstance(schema, dict) else None
     names = [found] if isinstance(found, str) else found if isinstance(found, list) else []
     return {name for name in names if name in _JSON_TYPES or name == "string"}
@@ -129,7 +129,7 @@ def _types(schema: Any) -> set[str]:
 @click.option("--input", "written", metavar="JSON", help="The arguments as JSON; @FILE reads a file, - standard input.")
 @caller_options
 @click.option("--key", help="Idempotency key: the same key and input give the first answer again.")
-@click.option("--timeout", type=float, metavar="SECONDS", callback=seconds, help="Give up after so many seconds.")
+@click.option("--timeout", type=float, metavar="SECONDS", callback=parse_seconds, help="Give up after so many seconds.")
 @click.option("--follow", is_flag=True, help="Show how far it is on standard error; Ctrl-C asks the call to stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON, for programs.")
 @click.pass_context
@@ -149,8 +149,8 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
     """
     with redirect_stdout(sys.stderr):  # what a tool prints is not its answer, and programs read the answer
         try:
-            outcome = run_command(_call(path, _as_typed(tool), [*map(_as_typed, context.args)], options, as_json))
-        except Left:
+            outcome = run_command(_call(path, _decode_word(tool), [*map(_decode_word, context.args)], options, as_json))
+        except StoppedWatching:
             return LEFT
         except asyncio.CancelledError:  # nobody told this process to end: the tool cancelled the task that runs it
             click.echo("the call cancelled itself; its tool may have acted: ferrule explain last", err=True)
@@ -161,29 +161,29 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
     return print_outcome(outcome, as_json)
 
 
-def _as_typed(word: str) -> str:
+def _decode_word(word: str) -> str:
     """A word as it was typed: Python takes it for something else where the locale knows no UTF-8."""
     return os.fsencode(word).decode(errors="replace")
 
 
 async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any], as_json: bool) -> Result | Pending:
-    async with calling(path, options) as (app, surface):
+    async with open_caller(path, options) as (app, surface):
         load_if_deferred(surface, tool)
-        arguments = _arguments(surface, tool, options["written"], extra)
+        arguments = _read_arguments(surface, tool, options["written"], extra)
         given = {"idempotency_key": options["key"], "timeout_seconds": options["timeout"], "wait": options["wait"]}
         if options["follow"]:
-            return await call_followed(app, surface, tool, arguments, view_of(as_json), **given)
-        return await stayed_for(app, await surface.call(tool, arguments, **given))
+            return await call_and_watch(app, surface, tool, arguments, choose_view(as_json), **given)
+        return await wait_for_background(app, await surface.call(tool, arguments, **given))
 
 
-def _arguments(surface: SurfaceHandle, tool: str, written: str | None, extra: list[str]) -> dict[str, Any] | bytes:
+def _read_arguments(surface: SurfaceHandle, tool: str, written: str | None, extra: list[str]) -> dict[str, Any] | bytes:
     if written is not None and extra:
         raise click.UsageError(f"give the arguments with --input or as options of their own, not both: {extra[0]}")
     if written is not None:
         return _read(written)
     entry = surface.surface.find(tool)
     schema = msgspec.json.decode(entry.tool.input_schema) if entry is not None else {}
-    return arguments_from(extra, schema if isinstance(schema, dict) else {})
+    return parse_arguments(extra, schema if isinstance(schema, dict) else {})
 
 
 def _read(written: str) -> bytes:

@@ -26,14 +26,14 @@ _NEW_SECONDS = 1.0
 _CALLS = tuple(sorted(CALL_KINDS))
 
 
-def ledger(path: str) -> AbstractAsyncContextManager[Store]:
+def open_ledger(path: str) -> AbstractAsyncContextManager[Store]:
     """The ledger of the workspace around a path, without its catalog and policy."""
     from ferrule.app.ledger_file import open_store
 
     return open_store(path)
 
 
-async def latest_rows(store: Store) -> AsyncIterator[StoredEntry]:
+async def list_latest_rows(store: Store) -> AsyncIterator[StoredEntry]:
     """The last row of each call, newest first; a page at a time."""
     seen: set[str] = set()
     before: int | None = None
@@ -53,13 +53,13 @@ async def rows_of(store: Store, last: StoredEntry) -> list[StoredEntry]:
 async def find_call(store: Store, word: str) -> list[StoredEntry]:
     """The rows of the call a word names: its id, the beginning of one, or `last`. Raises WorkspaceError."""
     if word == "last":
-        return await _begun_last(store)
+        return await _find_newest(store)
     rows = await store.rows_of(word)
     if not rows and await store.news_of(word):
         raise WorkspaceError(
             f"of {word} there is only news: its process ended before more was written, or it was pruned"
         )
-    return rows or await store.rows_of(await _named(store, word))
+    return rows or await store.rows_of(await _find_id(store, word))
 
 
 async def find_new_call(store: Store, word: str) -> list[StoredEntry]:
@@ -70,10 +70,10 @@ async def find_new_call(store: Store, word: str) -> list[StoredEntry]:
     return await find_call(store, word)
 
 
-async def _begun_last(store: Store) -> list[StoredEntry]:
+async def _find_newest(store: Store) -> list[StoredEntry]:
     """The rows of the newest call, which need not have the newest row: an older one may end, or be answered, after it."""
     found: list[list[StoredEntry]] = []
-    async for row in latest_rows(store):
+    async for row in list_latest_rows(store):
         found.append(await rows_of(store, row))
         if len(found) >= _NEAR:
             break
@@ -82,10 +82,10 @@ async def _begun_last(store: Store) -> list[StoredEntry]:
     return max(found, key=lambda rows: read_brief(rows).at)  # of several at one moment the first, which moved last
 
 
-async def _named(store: Store, word: str) -> str:
+async def _find_id(store: Store, word: str) -> str:
     """The one id that begins with a word."""
     known: list[str] = []
-    async for row in latest_rows(store):
+    async for row in list_latest_rows(store):
         known.append(row.call)
         if len(known) >= _FAR:
             break
@@ -99,14 +99,14 @@ async def _named(store: Store, word: str) -> str:
     raise WorkspaceError(f"there is no call {word!r} here; {hint}")
 
 
-def clock(at: int) -> str:
+def format_clock(at: int) -> str:
     """A moment for people: `2026-01-31 12:00:00.123` (UTC)."""
     at = min(at, LAST)
     moment = datetime.fromtimestamp(at // MICROSECONDS, UTC)
     return f"{moment:%Y-%m-%d %H:%M:%S}.{at % MICROSECONDS // 1000:03d}"
 
 
-def lasted(milliseconds: float | None) -> str:
+def format_duration(milliseconds: float | None) -> str:
     """A duration for people: `0.4 ms`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
     if milliseconds is None:
         return "-"

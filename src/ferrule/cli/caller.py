@@ -23,7 +23,7 @@ from ferrule.app.batches import BatchRun
 from ferrule.app.opening import open_app
 from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
-from ferrule.cli.show.watching import View, tell
+from ferrule.cli.show.watching import View, show_all
 from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.live import Cancel
@@ -34,7 +34,7 @@ LEFT = 130
 """The exit code of whoever left, as shells give it."""
 
 
-class Left(Exception):
+class StoppedWatching(Exception):
     """Whoever watched did not wait for the end."""
 
 
@@ -49,14 +49,14 @@ class Interrupts:
     def __enter__(self) -> Interrupts:
         self._loop = asyncio.get_running_loop()
         self._left: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._count < 2:  # whoever leaves and asks once more does not want to wait for anything
             self._loop.remove_signal_handler(signal.SIGINT)
 
-    async def ended(self, work: asyncio.Task[Any]) -> Any:
+    async def wait(self, work: asyncio.Task[Any]) -> Any:
         """What the work gives. Raises Left when nobody wants to wait for it any more."""
         await asyncio.wait({work, self._left}, return_when=asyncio.FIRST_COMPLETED)
         asking = {self._asking} if self._asking is not None else set()
@@ -64,11 +64,11 @@ class Interrupts:
             for task in (work, *asking):
                 task.cancel()
             await asyncio.wait({work, *asking})
-            raise Left
+            raise StoppedWatching
         await asyncio.gather(*asking)
         return work.result()
 
-    def _interrupted(self) -> None:
+    def _interrupt(self) -> None:
         self._count += 1
         if self._count == 1:
             self._asking = self._loop.create_task(self._ask_to_stop())
@@ -85,12 +85,12 @@ _PATIENCE_SECONDS = 2.0
 
 
 @contextmanager
-def stopping_on_sigterm(app: App) -> Iterator[None]:
+def stop_on_sigterm(app: App) -> Iterator[None]:
     """While it is entered, SIGTERM ends the calls of this process, and cancels the running task if one of them goes on."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
 
-    def told() -> None:
+    def stop() -> None:
         live = app.services.live
         live.is_closing = True
         for each in list(live.calls.values()):
@@ -98,7 +98,7 @@ def stopping_on_sigterm(app: App) -> Iterator[None]:
         loop.call_later(_PATIENCE_SECONDS if live.calls else 0, task.cancel)
 
     with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, or no such signals here
-        loop.add_signal_handler(signal.SIGTERM, told)
+        loop.add_signal_handler(signal.SIGTERM, stop)
     try:
         yield
     finally:
@@ -106,14 +106,14 @@ def stopping_on_sigterm(app: App) -> Iterator[None]:
             loop.remove_signal_handler(signal.SIGTERM)
 
 
-class Caller(NamedTuple):
+class CliCaller(NamedTuple):
     """The workspace running, and what the caller may use of it."""
 
     app: App
     surface: SurfaceHandle
 
 
-def seconds(context: click.Context, parameter: click.Parameter, given: float | None) -> float | None:
+def parse_seconds(context: click.Context, parameter: click.Parameter, given: float | None) -> float | None:
     """A number of seconds that can be waited. Raises UsageError."""
     if given is None or 0 <= given < math.inf:
         return given
@@ -124,7 +124,7 @@ _OPTIONS = (
     click.option("--agent", help="Call as this agent of the catalog; by default every tool can be called."),
     click.option("--principal", help="On whose behalf; by default the holder of the agents' token."),
     click.option("--run", "run_id", help="The piece of work this belongs to; limits count per run."),
-    click.option("--wait", type=float, metavar="SECONDS", callback=seconds,
+    click.option("--wait", type=float, metavar="SECONDS", callback=parse_seconds,
                  help="Stay so long for an approval, a person's answer or the reply of a queue."),
     click.option("--non-interactive", is_flag=True,
                  help="Nobody can be asked: what would wait for a person is refused."),
@@ -142,7 +142,7 @@ def caller_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @asynccontextmanager
-async def calling(path: str, options: dict[str, Any]) -> AsyncIterator[Caller]:
+async def open_caller(path: str, options: dict[str, Any]) -> AsyncIterator[CliCaller]:
     """The workspace around a path and a surface for whoever the options name. Raises FerruleError."""
     workspace = Workspace.open(path)
     workspace.demand_policy_engine()
@@ -161,8 +161,8 @@ async def calling(path: str, options: dict[str, Any]) -> AsyncIterator[Caller]:
         )
         if options["wait"]:
             app.listen()
-        with stopping_on_sigterm(app):
-            yield Caller(app, surface)
+        with stop_on_sigterm(app):
+            yield CliCaller(app, surface)
 
 
 def load_if_deferred(surface: SurfaceHandle, tool: str) -> None:
@@ -176,7 +176,7 @@ INTERRUPTED = "interrupted with Ctrl-C"
 """The reason on record."""
 
 
-async def call_followed(
+async def call_and_watch(
     app: App, surface: SurfaceHandle, tool: str, arguments: dict[str, Any] | bytes, view: View, **options: Any
 ) -> Result | Pending:
     """Make a call and watch it. Raises Left when nobody waits for its end."""
@@ -184,14 +184,14 @@ async def call_followed(
     call_id = run.invocation_ids[0]
     with view:
         view.begin(call_id, f"{call_id}; from elsewhere: ferrule follow {call_id}, ferrule cancel {call_id}")
-        telling = asyncio.create_task(tell(app.follow(call_id), view))
+        telling = asyncio.create_task(show_all(app.follow(call_id), view))
         try:
             with Interrupts(lambda: _ask_to_stop(surface, call_id, view)) as interrupts:
-                outcome: Result | Pending = await interrupts.ended(asyncio.create_task(_ended(app, run, view)))
+                outcome: Result | Pending = await interrupts.wait(asyncio.create_task(_wait_for_end(app, run, view)))
             if isinstance(outcome, Result):
                 await telling
             return outcome
-        except Left:
+        except StoppedWatching:
             view.note(f"left without waiting; its tool may have acted: ferrule explain {call_id}", {"left": call_id})
             raise
         finally:
@@ -199,12 +199,12 @@ async def call_followed(
             await asyncio.wait({telling})
 
 
-async def _ended(app: App, run: BatchRun, view: View) -> Result | Pending:
+async def _wait_for_end(app: App, run: BatchRun, view: View) -> Result | Pending:
     outcome: Result | Pending = (await run.wait())[0]
     if isinstance(outcome, Pending) and is_in_background(app, outcome):
         words = f"in the background of this process, which stays until it has ended: {sanitize(outcome.message)}"
         view.note(words, {"pending": msgspec.to_builtins(outcome)})
-    return await stayed_for(app, outcome)
+    return await wait_for_background(app, outcome)
 
 
 def is_in_background(app: App, outcome: Result | Pending) -> bool:
@@ -212,7 +212,7 @@ def is_in_background(app: App, outcome: Result | Pending) -> bool:
     return isinstance(outcome, Pending) and outcome.invocation_id in app.services.live.calls
 
 
-async def stayed_for(app: App, outcome: Result | Pending) -> Result | Pending:
+async def wait_for_background(app: App, outcome: Result | Pending) -> Result | Pending:
     """What was given, or the end of a call in the background: it runs in this process, which therefore has to stay."""
     if isinstance(outcome, Pending) and is_in_background(app, outcome):
         return await app.calls.wait_for_result(outcome, math.inf)
@@ -224,12 +224,12 @@ async def _ask_to_stop(surface: SurfaceHandle, call_id: str, view: View) -> None
     cancellation = await surface.cancel(call_id, INTERRUPTED)
     if cancellation is not None:
         words = (
-            f"{told(cancellation)}; waiting for it" if cancellation.outcome == "requested" else ""
+            f"{describe_cancellation(cancellation)}; waiting for it" if cancellation.outcome == "requested" else ""
         )  # else it ends now
         view.note(words, {"cancellation": msgspec.to_builtins(cancellation)})
 
 
-def told(cancellation: Cancellation) -> str:
+def describe_cancellation(cancellation: Cancellation) -> str:
     """What became of a request to stop, in words."""
     word = {"canceled": "canceled", "cancel_failed": "not canceled", "requested": "not stopped yet"}
     return f"{word[cancellation.outcome]}: {sanitize(cancellation.message)}"

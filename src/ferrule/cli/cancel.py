@@ -11,11 +11,11 @@ import click
 
 from ferrule.app.progress import Cancellation
 from ferrule.cli.call_lookup import find_new_call
-from ferrule.cli.caller import seconds, told
-from ferrule.cli.inbox import Desk, sit_down
+from ferrule.cli.caller import describe_cancellation, parse_seconds
+from ferrule.cli.inbox import PersonInbox, open_inbox
 from ferrule.cli.options import calls_here, json_option, workspace_option
 from ferrule.cli.show.output import json_text
-from ferrule.cli.show.watching import spinning
+from ferrule.cli.show.watching import show_waiting
 from ferrule.errors import AccessError, WorkspaceError
 from ferrule.model.approval import ADMIN, CALL, Identity
 from ferrule.model.surface import SurfaceRequest
@@ -30,7 +30,7 @@ CANCELED, NOT_CANCELED = 0, 1
 )
 @click.argument("call", metavar="ID", shell_complete=calls_here)
 @click.option("--reason", default="", help="Why; it is kept with the record.")
-@click.option("--wait", "within", default=5.0, show_default=True, type=float, metavar="SECONDS", callback=seconds,
+@click.option("--wait", "within", default=5.0, show_default=True, type=float, metavar="SECONDS", callback=parse_seconds,
               help="How long to wait for an answer from where it runs.")  # fmt: skip
 @json_option
 @workspace_option
@@ -50,30 +50,32 @@ def command(call: str, path: str, reason: str, within: float, as_json: bool) -> 
     if as_json:
         click.echo(json_text(cancellation))
     else:
-        click.echo(f"{cancellation.invocation_id}  {told(cancellation)}")
+        click.echo(f"{cancellation.invocation_id}  {describe_cancellation(cancellation)}")
         if cancellation.outcome == "requested":
             click.echo(f"  how it ends: ferrule follow {cancellation.invocation_id}")
     return CANCELED if cancellation.outcome == "canceled" else NOT_CANCELED
 
 
 async def _cancel(path: str, word: str, reason: str, within: float, as_json: bool) -> Cancellation:
-    async with sit_down(path) as desk:
-        principal = _whose(desk.identity)
+    async with open_inbox(path) as desk:
+        principal = _choose_owner(desk.identity)
         call_id = (await find_new_call(desk.app.store, word))[0].call
-        with spinning(f"waiting for {call_id} to stop", as_json):
-            found = await _asked(desk, call_id, reason, principal, within)
+        with show_waiting(f"waiting for {call_id} to stop", as_json):
+            found = await _request_cancellation(desk, call_id, reason, principal, within)
     if found is None:
         raise WorkspaceError(f"there is no call {word!r} of {principal} here; 'ferrule log' lists them")
     return found
 
 
-async def _asked(desk: Desk, call_id: str, reason: str, principal: str | None, within: float) -> Cancellation | None:
+async def _request_cancellation(
+    desk: PersonInbox, call_id: str, reason: str, principal: str | None, within: float
+) -> Cancellation | None:
     cancel = Cancel(reason=reason, by=desk.identity.principal)
     caller = None if principal is None else SurfaceRequest(principal=principal, channel=desk.identity.channel)
     return await desk.app.calls.cancel(call_id, cancel, caller=caller, within=within)
 
 
-def _whose(identity: Identity) -> str | None:
+def _choose_owner(identity: Identity) -> str | None:
     """Whose calls somebody may cancel; None for anybody's. Raises AccessError."""
     if ADMIN in identity.scopes:
         return None

@@ -13,7 +13,7 @@ from ferrule.model.diagnostic import Report
 from ferrule.workspace.workspace import Workspace, group_by_workspace, join_reports
 
 
-class Request(NamedTuple):
+class CheckOptions(NamedTuple):
     """What the user asked for."""
 
     paths: tuple[str, ...]
@@ -71,32 +71,32 @@ def command(
         "jobs": jobs,
     }
     workspace = Workspace.open(paths[0] if paths else ".")
-    request = Request(paths, format, output, strict or workspace.settings.check.strict, options)
+    request = CheckOptions(paths, format, output, strict or workspace.settings.check.strict, options)
     if watch:
         from ferrule.cli.watch import watch as watch_files
 
         return watch_files(workspace, lambda: _check_afresh(request, strict), output)
     if fix:
-        from ferrule.cli.fix import mend
+        from ferrule.cli.fix import fix_workspace
 
-        return mend(workspace, request, only_diff=only_diff, is_sure=yes)
+        return fix_workspace(workspace, request, only_diff=only_diff, is_sure=yes)
     return check(workspace, request)
 
 
-def _check_afresh(request: Request, is_strict: bool) -> int:
+def _check_afresh(request: CheckOptions, is_strict: bool) -> int:
     """One check with the settings as they are now."""
     workspace = Workspace.open(request.paths[0] if request.paths else ".")
     return check(workspace, request._replace(is_strict=is_strict or workspace.settings.check.strict))
 
 
-def check(workspace: Workspace, request: Request) -> int:
+def check(workspace: Workspace, request: CheckOptions) -> int:
     """One check, shown; gives the exit code."""
-    report = examine(workspace, request)
+    report = check_with_progress(workspace, request)
     write_report(report, format=request.format, output=request.output, is_strict=request.is_strict)
     return exit_code(report, request)
 
 
-def examine(workspace: Workspace, request: Request) -> Report:
+def check_with_progress(workspace: Workspace, request: CheckOptions) -> Report:
     """One check, with a progress bar if it takes long."""
     with ProgressBar() as progress:
         if len(request.paths) < 2:
@@ -123,7 +123,7 @@ def _refuse_settings(workspace: Workspace, paths: Sequence[str | Path]) -> None:
         refuse_unusable(workspace)
 
 
-def exit_code(report: Report, request: Request) -> int:
+def exit_code(report: Report, request: CheckOptions) -> int:
     """0 for a clean report, 1 otherwise."""
     return int(report.has_errors or (request.is_strict and report.summary.warnings > 0))
 

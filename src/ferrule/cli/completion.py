@@ -48,7 +48,7 @@ def command(shell: str) -> None:
     click.echo(asked.source_template % asked.source_vars())
 
 
-def answer(instruction: str) -> int:
+def print_completions(instruction: str) -> int:
     """What the script asked for, on standard output."""
     code = shell_complete(CommandTable(), {}, "ferrule", COMPLETION_VARIABLE, instruction)
     sys.stdout.flush()

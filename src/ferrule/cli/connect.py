@@ -12,8 +12,14 @@ import msgspec
 
 from ferrule.app.app import App
 from ferrule.app.opening import open_app
-from ferrule.cli.caller import seconds
-from ferrule.cli.connection_choice import line_of, refusal, user_of, user_options, wanted_scopes
+from ferrule.cli.caller import parse_seconds
+from ferrule.cli.connection_choice import (
+    choose_principal,
+    format_connection,
+    list_wanted_scopes,
+    make_refusal,
+    user_options,
+)
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
@@ -30,7 +36,7 @@ _LOOK_EVERY = 0.1
 @click.option("--scope", "scopes", multiple=True, help="Ask for this, too, besides what tools and settings name.")
 @click.option("--browser", is_flag=True, help="Open the address in a browser.")
 @click.option("--again", is_flag=True, help="Authorize anew, even if everything is there.")
-@click.option("--timeout", type=float, default=300.0, show_default=True, metavar="SECONDS", callback=seconds,
+@click.option("--timeout", type=float, default=300.0, show_default=True, metavar="SECONDS", callback=parse_seconds,
               help="How long to wait for the user.")  # fmt: skip
 @user_options
 @json_option
@@ -54,7 +60,7 @@ def command(
     if as_json:
         click.echo(json_text(msgspec.to_builtins(connection)))
     else:
-        click.echo(f"connected {line_of(connection)}")
+        click.echo(f"connected {format_connection(connection)}")
     return 0
 
 
@@ -69,15 +75,15 @@ async def _connect(
     tenant: str,
 ) -> UserConnection:
     async with open_app(path, tends=False) as app:
-        principal = user_of(app, named)
-        wanted = (*wanted_scopes(app, provider), *scopes)
+        principal = choose_principal(app, named)
+        wanted = (*list_wanted_scopes(app, provider), *scopes)
         try:
             if again or app.user_tokens.problem(provider, principal, wanted, tenant=tenant):
                 challenge = await app.authorizations.begin(provider, principal, wanted, tenant=tenant)
                 _show(app, challenge, browser)
                 await _wait(app, challenge, timeout)
         except ExecutionFailed as failed:
-            raise refusal(failed) from None
+            raise make_refusal(failed) from None
         found = app.authorizations.list_connections(principal, tenant=tenant)
         return next(one for one in found if one.provider == provider)
 

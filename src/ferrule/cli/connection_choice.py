@@ -28,7 +28,7 @@ def user_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return principal(tenant(command))
 
 
-def user_of(app: App, named: str | None) -> str:
+def choose_principal(app: App, named: str | None) -> str:
     """The principal a command is about. For anybody but oneself it takes the admin scope. Raises AccessError."""
     own = Access(app.root).local_agent().principal
     if named is None or named == own:
@@ -39,7 +39,7 @@ def user_of(app: App, named: str | None) -> str:
     return named
 
 
-def wanted_scopes(app: App, provider: str) -> tuple[str, ...]:
+def list_wanted_scopes(app: App, provider: str) -> tuple[str, ...]:
     """The scopes that tools of the workspace require of a provider."""
     found: dict[str, None] = {}
     for listed in app.catalog.list_preferred():
@@ -49,7 +49,7 @@ def wanted_scopes(app: App, provider: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def line_of(connection: UserConnection) -> str:
+def format_connection(connection: UserConnection) -> str:
     """A connection in one line."""
     scopes = " ".join(connection.scopes) or "no scopes"
     lasts = "renewed by itself" if connection.is_renewable else _until(connection.expires_at)
@@ -57,7 +57,7 @@ def line_of(connection: UserConnection) -> str:
     return sanitize(f"{connection.provider}: {connection.principal} since {since}, {lasts}; {scopes}")
 
 
-def refusal(failed: ExecutionFailed) -> WorkspaceError | SettingsError:
+def make_refusal(failed: ExecutionFailed) -> WorkspaceError | SettingsError:
     """What a command says when a provider cannot be used."""
     kind = SettingsError if failed.error_class == "setup_required" else WorkspaceError
     return kind(failed.message)

@@ -15,7 +15,7 @@ import click
 
 from ferrule.access.keys import Access
 from ferrule.cli.options import workspace_option
-from ferrule.cli.workspace_choice import existing_workspace, noted_addresses, serve_settings
+from ferrule.cli.workspace_choice import find_workspace, join_serve_settings, list_addresses
 from ferrule.errors import SettingsError
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
@@ -39,22 +39,22 @@ def command(path: str, url: str | None, no_open: bool) -> None:
     It has to be served: ferrule serve, in another terminal. The link works once, within ten minutes, and stands for
     FERRULE_TOKEN, else for the owner's token.
     """
-    workspace = existing_workspace(path)
-    settings = serve_settings(workspace)
-    at = (url or settings.public_url or server_of(workspace.root, settings)).rstrip("/")
+    workspace = find_workspace(path)
+    settings = join_serve_settings(workspace)
+    at = (url or settings.public_url or find_server(workspace.root, settings)).rstrip("/")
     if not at:
         raise SettingsError(
             "nothing serves this workspace; start it with 'ferrule serve', or say with --url where it is served"
         )
     if not is_served(at):
         raise SettingsError(f"nothing answers at {at}; start it with 'ferrule serve', or say where it is with --url")
-    link = console_link(Access(workspace.root), at)
+    link = make_console_link(Access(workspace.root), at)
     click.echo(link)
     if not no_open and can_open():
         open_browser(link)
 
 
-def console_link(access: Access, at: str) -> str:
+def make_console_link(access: Access, at: str) -> str:
     """A link that opens the console once, as whoever runs this command. Raises AccessError."""
     return f"{at}/console/login?code={access.make_sign_in_code()}"
 
@@ -71,12 +71,12 @@ def open_browser(link: str) -> None:
     Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
-def server_of(root: Path, settings: ServeSettings) -> str:
+def find_server(root: Path, settings: ServeSettings) -> str:
     """The address of the server of this very workspace that answers: the one on the port of the settings, else the newest.
     Empty when there is none: who answers on the usual port may be another workspace's."""
     # Links that sign somebody in lead to this machine, or to where the settings say, whatever a note says.
     trusted = {*_HERE.values(), _host(settings)}
-    noted = [(urlsplit(address), address) for address in noted_addresses(root)]
+    noted = [(urlsplit(address), address) for address in list_addresses(root)]
     usual_first = sorted(noted, key=lambda note: note[0].port != settings.port)
     return next((address for at, address in usual_first if at.hostname in trusted and is_served(address)), "")
 

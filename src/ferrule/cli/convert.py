@@ -98,10 +98,10 @@ def command(
         raise click.UsageError(
             "say what to convert and to what: ferrule convert FILE... --to DIALECT ('--list' tells which)"
         )
-    kept = _names_in(names_file)
+    kept = _restore_names(names_file)
     loaded = load_tools([Path(file) for file in files], namespace=namespace, names=kept)
     if not loaded.tools:
-        return _told_of_nothing(loaded, files, report_as, target, is_aside=out is None)
+        return _refuse_nothing(loaded, files, report_as, target, is_aside=out is None)
     made = convert(loaded.tools, target, WriteOptions(is_strict=strict, is_plain=plain))
     report = _report(target, loaded, made)
     if out is None and len(made.files) > 1:
@@ -112,18 +112,18 @@ def command(
     _deliver({**made.files, NAMES_FILE: renamed} if made.names and out is not None else made.files, out, force)
     if names_file is not None and made.names:
         write_whole(Path(names_file), renamed)
-    _tell(report, loaded, report_as, is_aside=out is None)
+    _print_report(report, loaded, report_as, is_aside=out is None)
     if out is not None and report_as == "text" and made.files:
-        click.echo(f"written: {_named(out, list(made.files))}")
+        click.echo(f"written: {_find_target(out, list(made.files))}")
     failed = report.left_out or report.summary.errors or (fail_on_loss and report.summary.final)
     return PROBLEMS_FOUND if failed else OK
 
 
-def _told_of_nothing(loaded: LoadedTools, files: Sequence[str], report_as: str, target: str, *, is_aside: bool) -> int:
+def _refuse_nothing(loaded: LoadedTools, files: Sequence[str], report_as: str, target: str, *, is_aside: bool) -> int:
     """Where no tool could be read nothing is written."""
     report = _report(target, loaded, ConversionResult({}, [], [], {}))
     if report_as == "json" or report.diagnostics:
-        _tell(report, loaded, report_as, is_aside=is_aside)
+        _print_report(report, loaded, report_as, is_aside=is_aside)
     if report.summary.errors:
         return PROBLEMS_FOUND
     hint = "'ferrule check' tells what is there"
@@ -133,7 +133,7 @@ def _told_of_nothing(loaded: LoadedTools, files: Sequence[str], report_as: str, 
     return COULD_NOT_RUN
 
 
-def _named(folder: str, files: Sequence[str]) -> str:
+def _find_target(folder: str, files: Sequence[str]) -> str:
     return sanitize(os.path.join(folder, files[0]) if len(files) == 1 else f"{len(files)} files in {folder}")
 
 
@@ -144,7 +144,7 @@ def _list_targets() -> int:
     return OK
 
 
-def _names_in(file: str | None) -> dict[str, str]:
+def _restore_names(file: str | None) -> dict[str, str]:
     """Changed names to the tools' own, as an earlier conversion left them."""
     if file is None or not Path(file).exists():
         return {}
@@ -159,8 +159,8 @@ def _names_in(file: str | None) -> dict[str, str]:
 def _report(target: str, loaded: LoadedTools, made: ConversionResult) -> ConversionReport:
     places = {sourced.tool.tool_id: sourced for sourced in loaded.tools}
     written = next(iter(made.files), "")
-    left_out = tuple(_placed(finding, places, written) for finding in made.left_out)
-    demands = tuple(_placed(finding, places, written) for finding in made.findings)
+    left_out = tuple(_locate_reason(finding, places, written) for finding in made.left_out)
+    demands = tuple(_locate_reason(finding, places, written) for finding in made.findings)
     losses = tuple(entry_of(loss) for loss in made.losses if not _is_made_up(loss, places))
     diagnostics = tuple(loaded.diagnostics.diagnostics)
     summary = ConversionSummary(
@@ -183,7 +183,7 @@ def _is_made_up(loss: Loss, places: Mapping[str, LocatedTool]) -> bool:
     return loss.field in _UNSAID and sourced.tool.namespace == Path(sourced.file).name.partition(".")[0]
 
 
-def _placed(finding: Finding, places: Mapping[str, LocatedTool], written: str) -> Diagnostic:
+def _locate_reason(finding: Finding, places: Mapping[str, LocatedTool], written: str) -> Diagnostic:
     """Why a tool is left out, at the place where the tool is defined; what is about all of them, at what is `written`."""
     tool_id = str(finding.path[0]) if finding.path else ""
     sourced = places.get(tool_id)
@@ -212,7 +212,7 @@ def _deliver(files: Mapping[str, bytes], out: str | None, force: bool) -> None:
     sys.stdout.buffer.flush()
 
 
-def _tell(report: ConversionReport, loaded: LoadedTools, report_as: str, *, is_aside: bool) -> None:
+def _print_report(report: ConversionReport, loaded: LoadedTools, report_as: str, *, is_aside: bool) -> None:
     """The report, where the result is not."""
     if report_as == "json":
         click.echo(json_text(msgspec.to_builtins(report)), err=is_aside)
@@ -220,12 +220,12 @@ def _tell(report: ConversionReport, loaded: LoadedTools, report_as: str, *, is_a
     found = (*report.diagnostics, *report.left_out, *report.demands)
     if found:
         with redirect_stdout(sys.stderr if is_aside else sys.stdout):
-            write_report(_counted(found, loaded))
+            write_report(_count(found, loaded))
     for line in report_lines(report):
         click.echo(line, err=is_aside)
 
 
-def _counted(found: Sequence[Diagnostic], loaded: LoadedTools) -> Report:
+def _count(found: Sequence[Diagnostic], loaded: LoadedTools) -> Report:
     counts = {severity: sum(one.severity is severity for one in found) for severity in Severity}
     files = {one.file for one in found} | {sourced.file for sourced in loaded.tools}
     numbers = (counts[Severity.ERROR], counts[Severity.WARNING], counts[Severity.INFO])

@@ -7,7 +7,7 @@ import json
 
 import click
 
-from ferrule.cli.inbox import sit_down
+from ferrule.cli.inbox import open_inbox
 from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
 from ferrule.model.approval import Delegation
 from ferrule.model.timestamps import iso
@@ -43,5 +43,5 @@ def command(call: str, to: str, path: str, reason: str | None, as_json: bool) ->
 
 
 async def _delegate(path: str, prefix: str, to: str, reason: str | None) -> Delegation:
-    async with sit_down(path) as desk:
+    async with open_inbox(path) as desk:
         return await desk.inbox.delegate(await desk.inbox.resolve(prefix), to, reason=reason)

@@ -54,7 +54,7 @@ def command(
             output=output,
             is_strict=strict,
             text_of=lambda file: texts.get(file) or read_text(file),
-            before=_told(difference) if format == "text" else (),
+            before=_difference_lines(difference) if format == "text" else (),
         )
     for file in difference.unread:
         click.echo(
@@ -65,7 +65,7 @@ def command(
     return int(summary.errors > 0 or (strict and summary.warnings > 0) or bool(difference.unread))
 
 
-def _told(difference: CatalogDifference) -> Iterator[str]:
+def _difference_lines(difference: CatalogDifference) -> Iterator[str]:
     """Every changed tool in a few lines."""
     changes = [change for change in difference.comparison.changes if change.word != "unchanged"]
     yield f"from {difference.published} to {difference.candidate}:"
@@ -89,13 +89,13 @@ def _about(change: ToolChange) -> Iterator[str]:
         if change.is_undecided:
             yield "    whether callers break cannot be decided; a person must look"
         yield from (f"    promises less: {item.text}" for item in change.weakened)
-        yield f"    needs a {change.needed.word} version, {_made(change)}"
+        yield f"    needs a {change.needed.word} version, {_make_release(change)}"
     if change.agents or change.roles:
         hit = [f"agent {name}" for name in change.agents] + [f"role {name}" for name in change.roles]
         yield f"    used by: {', '.join(hit)}"
 
 
-def _made(change: ToolChange) -> str:
+def _make_release(change: ToolChange) -> str:
     if change.made is None:
         return "and has none that can be compared"
     if change.made is Bump.NONE:

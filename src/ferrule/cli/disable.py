@@ -6,8 +6,8 @@ import asyncio
 
 import click
 
-from ferrule.cli.call_lookup import clock
-from ferrule.cli.inbox import demand_admin, sit_down, tool_named
+from ferrule.cli.call_lookup import format_clock
+from ferrule.cli.inbox import find_tool, open_inbox, require_admin
 from ferrule.cli.options import tools_here, workspace_option
 from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import sanitize
@@ -30,9 +30,9 @@ def command(tool: str | None, path: str, reason: str) -> None:
 
 
 async def _disable(path: str, name: str, reason: str) -> None:
-    async with sit_down(path) as desk:
-        demand_admin(desk.identity)
-        tool_id, note = await tool_named(desk.app, name)
+    async with open_inbox(path) as desk:
+        require_admin(desk.identity)
+        tool_id, note = await find_tool(desk.app, name)
         ended = await desk.app.disable(tool_id, by=desk.identity.principal, reason=reason)
     if note:
         click.echo(f"ferrule: {sanitize(note)}", err=True)
@@ -41,19 +41,19 @@ async def _disable(path: str, name: str, reason: str) -> None:
 
 
 async def _list(path: str) -> None:
-    async with sit_down(path) as desk:
-        lines = [await _line(desk.app.store, switch) for switch in await desk.app.store.list_disabled()]
+    async with open_inbox(path) as desk:
+        lines = [await _format_switch(desk.app.store, switch) for switch in await desk.app.store.list_disabled()]
     for line in lines:
         click.echo(sanitize(line))
     if not lines:
         click.echo("no tool is disabled", err=True)
 
 
-async def _line(store: Store, switch: Switch) -> str:
+async def _format_switch(store: Store, switch: Switch) -> str:
     """A tool with the story of its switch; alone when the row that tells it was pruned."""
     row = next(iter(await store.rows_after(switch.seq - 1, 1)), None)
     if row is None or row.seq != switch.seq:
         return switch.tool_id
     facts = row.facts()
     why = f": {facts['reason']}" if facts.get("reason") else ""
-    return f"{switch.tool_id}  off since {clock(row.at)} by {facts.get('by', 'somebody')}{why}"
+    return f"{switch.tool_id}  off since {format_clock(row.at)} by {facts.get('by', 'somebody')}{why}"

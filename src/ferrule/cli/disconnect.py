@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ferrule.app.opening import open_app
-from ferrule.cli.connection_choice import refusal, user_of, user_options
+from ferrule.cli.connection_choice import choose_principal, make_refusal, user_options
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import workspace_option
 from ferrule.contracts.executor import ExecutionFailed
@@ -30,8 +30,8 @@ def command(provider: str, path: str, principal: str | None, tenant: str) -> Non
 
 async def _disconnect(path: str, provider: str, named: str | None, tenant: str) -> tuple[str, Disconnection]:
     async with open_app(path, tends=False) as app:
-        principal = user_of(app, named)
+        principal = choose_principal(app, named)
         try:
             return principal, await app.authorizations.disconnect(provider, principal, tenant=tenant)
         except ExecutionFailed as failed:
-            raise refusal(failed) from None
+            raise make_refusal(failed) from None

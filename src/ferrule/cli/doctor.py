@@ -11,7 +11,7 @@ import msgspec
 from ferrule.app.doctor.checkup import Checkup, check_workspace
 from ferrule.app.doctor.doctor import Examination, Health
 from ferrule.cli import OK, PROBLEMS_FOUND
-from ferrule.cli.caller import seconds
+from ferrule.cli.caller import parse_seconds
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import ProgressBar, has_colour, json_text
@@ -31,7 +31,7 @@ _PLAIN = "\x1b[0m"
 @click.option(
     "--tool", "names", multiple=True, metavar="NAME", help="Look at this tool only; may be given several times."
 )
-@click.option("--timeout", type=float, default=10.0, show_default=True, metavar="SECONDS", callback=seconds,
+@click.option("--timeout", type=float, default=10.0, show_default=True, metavar="SECONDS", callback=parse_seconds,
               help="How long each tool may take to answer.")  # fmt: skip
 @click.option("--principal", help="For whom the tools should work; by default whoever 'ferrule call' calls for.")
 @json_option

@@ -6,7 +6,7 @@ import asyncio
 
 import click
 
-from ferrule.cli.inbox import demand_admin, sit_down, tool_named
+from ferrule.cli.inbox import find_tool, open_inbox, require_admin
 from ferrule.cli.options import tools_here, workspace_option
 from ferrule.definitions.reporters.excerpt import sanitize
 
@@ -22,9 +22,9 @@ def command(tool: str, path: str, reason: str) -> None:
 
 
 async def _enable(path: str, name: str, reason: str) -> tuple[str, bool]:
-    async with sit_down(path) as desk:
-        demand_admin(desk.identity)
-        tool_id, _ = await tool_named(desk.app, name)
+    async with open_inbox(path) as desk:
+        require_admin(desk.identity)
+        tool_id, _ = await find_tool(desk.app, name)
         was_off = any(switch.tool_id == tool_id for switch in await desk.app.store.list_disabled())
         if was_off:
             await desk.app.enable(tool_id, by=desk.identity.principal, reason=reason)

@@ -14,7 +14,7 @@ import sys
 import click
 
 from ferrule.app.preview.rule_review import review_rules
-from ferrule.cli.call_lookup import find_call, ledger
+from ferrule.cli.call_lookup import find_call, open_ledger
 from ferrule.cli.log import event_line
 from ferrule.cli.options import calls_here
 from ferrule.cli.show.output import has_colour, json_text
@@ -31,23 +31,23 @@ from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
 from ferrule.workspace.workspace import Workspace
 
 
-def considered(story: Story, workspace: Workspace) -> RuleReview:
+def review_rules_of(story: Story, workspace: Workspace) -> RuleReview:
     """Every rule, with whether it fits the call. Without a decision no rule was asked, so none is told."""
     if not story.decisions:
         return RuleReview()
     try:
-        return asyncio.run(review_rules(story, _catalog(workspace), _engine(workspace)))
+        return asyncio.run(review_rules(story, _load_catalog(workspace), _load_engine(workspace)))
     except FerruleError as error:
         return RuleReview(remark=f"they cannot be told: {error}")
 
 
-def _catalog(workspace: Workspace) -> CatalogView:
+def _load_catalog(workspace: Workspace) -> CatalogView:
     """The sealed catalog; nothing where none was built."""
     is_built = (workspace.root / CATALOG_FILE).exists()
     return SealedCatalog(load_catalog(workspace)) if is_built else EmptyCatalog()
 
 
-def _engine(workspace: Workspace) -> RuleEngine:
+def _load_engine(workspace: Workspace) -> RuleEngine:
     settings = workspace.settings
     policy = load_policy(
         workspace.root, settings.policy, os.environ, expires_seconds=settings.approval.expires_seconds
@@ -65,12 +65,12 @@ def command(call: str, as_events: bool, as_json: bool, path: str) -> int:
     approved, the time of each phase, the result, and the ledger's rows. ID may be shortened; `last` is the newest call.
     """
     workspace = Workspace.open(path)
-    rows, news = asyncio.run(_rows(path, call))
+    rows, news = asyncio.run(_read_rows(path, call))
     if as_events:
         _print_events(sorted([*rows, *news], key=lambda row: row.seq), workspace.namespace, as_json)
     else:
         story = Story(rows, news)
-        story.considered = considered(story, workspace)
+        story.considered = review_rules_of(story, workspace)
         _print_story(story, as_json)
     return 0
 
@@ -84,8 +84,8 @@ def _print_story(story: Story, as_json: bool) -> None:
         sys.stdout.write(line + "\n")
 
 
-async def _rows(path: str, call: str) -> tuple[list[StoredEntry], list[StoredEntry]]:
-    async with ledger(path) as store:
+async def _read_rows(path: str, call: str) -> tuple[list[StoredEntry], list[StoredEntry]]:
+    async with open_ledger(path) as store:
         rows = await find_call(store, call)
         return rows, await store.news_of(rows[0].call)
 

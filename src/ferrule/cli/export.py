@@ -46,7 +46,7 @@ _USES = {
 }
 
 
-def code_for(framework: str, workspace: str, **caller: str | None) -> str:
+def write_program(framework: str, workspace: str, **caller: str | None) -> str:
     """The program. `caller`: who the tools are for, as `App.surface` takes it; what is None is not said."""
     adapter = FRAMEWORKS[framework]
     said = ", ".join(f"{name}={value!r}" for name, value in caller.items() if value is not None)
@@ -72,7 +72,7 @@ asyncio.run(main())
 '''
 
 
-class LeftOut(msgspec.Struct, frozen=True):
+class OmittedTool(msgspec.Struct, frozen=True):
     """A tool that the target cannot be told of."""
 
     tool_id: str
@@ -93,16 +93,18 @@ class ExportReport(msgspec.Struct, frozen=True):
     """`counted_by` (`estimate`, or a tokenizer), `total`, `instructions`, and of each tool by name: `tools`, `deferred`."""
     names: dict[str, str]
     """Names that had to be changed: the written one to the one that `ferrule call` takes."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedTool, ...]
     """Tools that cannot be said at all."""
     losses: tuple[LossEntry, ...]
     """What the target cannot say of the others, as `ferrule convert` reports it."""
 
 
-def report_of(exported: Exported, to: str) -> ExportReport:
+def make_report(exported: Exported, to: str) -> ExportReport:
     """The report of an export."""
     tokens = exported.tokens
-    left_out = tuple(LeftOut(str(one.path[0]) if one.path else "", one.message, one.hint) for one in exported.left_out)
+    left_out = tuple(
+        OmittedTool(str(one.path[0]) if one.path else "", one.message, one.hint) for one in exported.left_out
+    )
     count = len(exported.offered) or len(tokens.tools) + len(tokens.deferred)
     return ExportReport(to, count, tokens, dict(exported.names), left_out, tuple(map(entry_of, exported.losses)))
 
@@ -148,7 +150,7 @@ Exit code: 0 when everything was exported, 1 when a tool had to be left out, 2 w
 """
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for."""
 
     target: str
@@ -224,7 +226,7 @@ def command(
     if (whole or is_agents) and target in FRAMEWORKS:
         raise click.UsageError("code for a framework calls the tools of a surface; leave --whole and --agents out")
     counter = find_counter(target) if is_counted else find_counter("")
-    asked = _Asked(
+    asked = _ExportOptions(
         target=target,
         agent=agent,
         role=role,
@@ -239,9 +241,9 @@ def command(
         click.echo(
             "note: definitions changed since the catalog was built; --build exports them as they are now", err=True
         )
-    exported = run_command(_exported(path, asked, is_built))
+    exported = run_command(_export(path, asked, is_built))
     if target in FRAMEWORKS:
-        data = code_for(target, path, agent=agent, role=role, surface_id=surface, principal=principal).encode()
+        data = write_program(target, path, agent=agent, role=role, surface_id=surface, principal=principal).encode()
     else:
         data = (json_text(exported.request) + "\n").encode()
     if out is None:
@@ -250,11 +252,11 @@ def command(
         sys.stdout.buffer.flush()
     else:
         write_file(Path(out), data, is_forced=force)
-    _tell(report_of(exported, target), report_as, is_counted, is_aside=out is None)
+    _print_report(make_report(exported, target), report_as, is_counted, is_aside=out is None)
     return PROBLEMS_FOUND if exported.left_out else OK
 
 
-async def _exported(path: str, asked: _Asked, is_built: bool) -> Exported:
+async def _export(path: str, asked: _ExportOptions, is_built: bool) -> Exported:
     # A framework asks the provider behind it for the same tools; the chat shape is what they all begin from.
     to = "openai" if asked.target in FRAMEWORKS else asked.target
     async with open_app(path, tends=False, build="always" if is_built else "missing") as app:
@@ -263,7 +265,7 @@ async def _exported(path: str, asked: _Asked, is_built: bool) -> Exported:
             return export_tools(
                 tools, to, strict=asked.is_strict, title=Workspace.open(path).namespace, counter=asked.counter
             )
-        principal, channel = _caller(app)
+        principal, channel = _choose_principal(app)
         request = SurfaceRequest(
             principal=asked.principal or principal,
             channel=channel,
@@ -279,7 +281,7 @@ def _agents(app: App, path: str) -> list[Tool]:
     return build_agent_tools(app.catalog.records("agent"), Workspace.open(path).namespace)
 
 
-def _caller(app: App) -> tuple[str, str]:
+def _choose_principal(app: App) -> tuple[str, str]:
     """Whoever `ferrule call` calls for. Nothing is made for the sake of looking."""
     with suppress(FerruleError):
         if (Path(app.root) / KEYS_FOLDER / TOKENS_FILE).exists():
@@ -288,7 +290,7 @@ def _caller(app: App) -> tuple[str, str]:
     return AGENTS, "export"
 
 
-def _tell(report: ExportReport, report_as: str, is_counted: bool, *, is_aside: bool) -> None:
+def _print_report(report: ExportReport, report_as: str, is_counted: bool, *, is_aside: bool) -> None:
     lines: Iterator[str] = iter([json_text(msgspec.to_builtins(report))])
     if report_as == "text":
         lines = report_lines(report, is_counted=is_counted)

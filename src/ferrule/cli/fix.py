@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import click
 
-from ferrule.cli.check import Request, check, examine, exit_code
+from ferrule.cli.check import CheckOptions, check, check_with_progress, exit_code
 from ferrule.cli.show.output import has_colour, write_report
 from ferrule.contracts.fix import Fixers
 from ferrule.contracts.registry import Registry
@@ -32,7 +32,7 @@ _fixers: Registry[Fixers] = Registry("dialect with fixes", FIXERS)
 _COLOURS = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 
 
-class Plan(NamedTuple):
+class FixPlan(NamedTuple):
     """One file to change."""
 
     file: str
@@ -51,29 +51,29 @@ def fixable_rules() -> frozenset[str]:
     return frozenset(rule for fixers in _fixers for rule in fixers.rules)
 
 
-def mend(workspace: Workspace, request: Request, *, only_diff: bool, is_sure: bool) -> int:
+def fix_workspace(workspace: Workspace, request: CheckOptions, *, only_diff: bool, is_sure: bool) -> int:
     """Mend a workspace and check it again; gives the exit code of the last check."""
-    report = examine(workspace, request)
-    plans = list(_plans(workspace, request, report))
+    report = check_with_progress(workspace, request)
+    plans = list(_plan_fixes(workspace, request, report))
     stream = sys.stdout if only_diff else sys.stderr
     for plan in plans:
         stream.writelines(_diff(plan, has_colour(stream)))
     stream.flush()
     if not plans or only_diff:
-        sys.stderr.write(_counted(plans, "can be mended") + "\n")
+        sys.stderr.write(_count(plans, "can be mended") + "\n")
         if not only_diff:
             write_report(report, format=request.format, output=request.output, is_strict=request.is_strict)
         return exit_code(report, request)
-    if not is_sure and not _agreed(plans):
+    if not is_sure and not _ask_for_consent(plans):
         sys.stderr.write("nothing was changed\n")
         return exit_code(report, request)
     for plan in plans:
         _write(plan)
-    sys.stderr.write(_counted(plans, "mended") + "\n\n")
+    sys.stderr.write(_count(plans, "mended") + "\n\n")
     return check(workspace, request)
 
 
-def _plans(workspace: Workspace, request: Request, report: Report) -> Iterator[Plan]:
+def _plan_fixes(workspace: Workspace, request: CheckOptions, report: Report) -> Iterator[FixPlan]:
     fixable = fixable_rules()
     judge = _judge(workspace, request)
     for file in dict.fromkeys(found.file for found in report.diagnostics if found.rule in fixable):
@@ -84,17 +84,17 @@ def _plans(workspace: Workspace, request: Request, report: Report) -> Iterator[P
             continue
         mended = fix_text(source, dialects.get(dialect), _fixers.get(dialect), judge.diagnostics_of)
         if mended is not None:
-            yield Plan(file, source.data, mended)
+            yield FixPlan(file, source.data, mended)
 
 
-class Judge(NamedTuple):
+class FixJudge(NamedTuple):
     """How a changed text is judged before it is written: by the same rules, and the same filter, as the check."""
 
     report_of: Callable[[Source], FileReport]
     diagnostics_of: Callable[[Source], list[Diagnostic]]
 
 
-def _judge(workspace: Workspace, request: Request) -> Judge:
+def _judge(workspace: Workspace, request: CheckOptions) -> FixJudge:
     settings = workspace.rule_settings(request.options["now"], request.options["compat"])
     wishes = workspace.settings.check
     select = (*wishes.select, *request.options["select"])
@@ -107,10 +107,10 @@ def _judge(workspace: Workspace, request: Request) -> Judge:
     def diagnostics_of(source: Source) -> list[Diagnostic]:
         return chosen.filter_file(source.file, merge(report_of(source), [], chosen.is_active))
 
-    return Judge(report_of, diagnostics_of)
+    return FixJudge(report_of, diagnostics_of)
 
 
-def _diff(plan: Plan, in_colour: bool) -> Iterator[str]:
+def _diff(plan: FixPlan, in_colour: bool) -> Iterator[str]:
     before, after = (text.split("\n") for text in (plan.mended.before, plan.mended.after))
     name = sanitize(plan.file)
     for line in unified_diff(before, after, name, name, lineterm=""):
@@ -119,24 +119,24 @@ def _diff(plan: Plan, in_colour: bool) -> Iterator[str]:
         yield f"{colour}{text}\x1b[0m\n" if colour else f"{text}\n"
 
 
-def _agreed(plans: list[Plan]) -> bool:
+def _ask_for_consent(plans: list[FixPlan]) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
         raise WorkspaceError("--fix asks before it changes files and nobody is here to answer; add --yes, or --diff")
     return click.confirm(f"Change {_files(plans)}?", err=True)
 
 
-def _counted(plans: list[Plan], verb: str) -> str:
+def _count(plans: list[FixPlan], verb: str) -> str:
     count = sum(len(plan.mended.rules) for plan in plans)
     if not count:
         return f"nothing {verb}"
     return f"{count} problem{'' if count == 1 else 's'} in {_files(plans)} {verb}"
 
 
-def _files(plans: list[Plan]) -> str:
+def _files(plans: list[FixPlan]) -> str:
     return f"{len(plans)} file{'' if len(plans) == 1 else 's'}"
 
 
-def _write(plan: Plan) -> None:
+def _write(plan: FixPlan) -> None:
     """Replace a file whole, or not at all; a file that changed meanwhile is left alone."""
     target = Path(os.path.realpath(plan.file))
     try:

@@ -14,11 +14,11 @@ import msgspec
 
 from ferrule.app.progress import follow_progress
 from ferrule.app.recorded_calls import HELD_STATES
-from ferrule.cli.call_lookup import find_new_call, ledger
-from ferrule.cli.caller import seconds
+from ferrule.cli.call_lookup import find_new_call, open_ledger
+from ferrule.cli.caller import parse_seconds
 from ferrule.cli.options import calls_here
 from ferrule.cli.show.outcome import print_outcome
-from ferrule.cli.show.watching import View, tell, view_of
+from ferrule.cli.show.watching import View, choose_view, show_all
 from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.result import Pending, Result
@@ -32,7 +32,7 @@ _PEOPLE = ("awaiting_approval", "needs_input")
 @click.command()
 @click.argument("call", metavar="ID", shell_complete=calls_here)
 @click.option("--after", default=0, type=click.IntRange(0), metavar="N", help="Begin after record number N.")
-@click.option("--wait", type=float, metavar="SECONDS", callback=seconds,
+@click.option("--wait", type=float, metavar="SECONDS", callback=parse_seconds,
               help="Stay so long while it waits for a person; else that is said, with exit code 3.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Progress and result as JSON, for programs.")
 @click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
@@ -47,17 +47,17 @@ def command(call: str, after: int, wait: float | None, as_json: bool, path: str)
       ferrule follow last
       ferrule follow inv_06605c --after 12 --json
     """
-    return print_outcome(asyncio.run(_follow(path, call, after, wait or 0.0, view_of(as_json))), as_json)
+    return print_outcome(asyncio.run(_follow(path, call, after, wait or 0.0, choose_view(as_json))), as_json)
 
 
 async def _follow(path: str, word: str, after: int, wait: float, view: View) -> Result | Pending:
-    async with ledger(path) as store:
+    async with open_ledger(path) as store:
         call_id = (await find_new_call(store, word))[0].call
         with view:
             view.begin(call_id, f"{call_id}; to stop it: ferrule cancel {call_id}")
-            telling = asyncio.create_task(tell(follow_progress(store, InFlight(), call_id, after), view))
+            telling = asyncio.create_task(show_all(follow_progress(store, InFlight(), call_id, after), view))
             try:
-                outcome = await _ended(store, call_id, wait, view)
+                outcome = await _wait_for_end(store, call_id, wait, view)
                 if isinstance(outcome, Result):
                     await telling
                 return outcome
@@ -66,7 +66,7 @@ async def _follow(path: str, word: str, after: int, wait: float, view: View) -> 
                 await asyncio.wait({telling})
 
 
-async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result | Pending:
+async def _wait_for_end(store: Store, call_id: str, wait: float, view: View) -> Result | Pending:
     """How the call ended, or what it waits for when nobody wants to stay so long."""
     loop = asyncio.get_running_loop()
     until, told = math.inf, ""
@@ -85,7 +85,7 @@ async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result 
             return msgspec.structs.replace(answer, message=message)
         if answer.state in _PEOPLE and answer.message != told:
             told = answer.message
-            view.note(sanitize(told), _facts(answer))
+            view.note(sanitize(told), _describe_failure(answer))
         await store.wait_after(newest[0].seq if newest else 0, min(_LOOK_SECONDS, max(until - loop.time(), 0.01)))
 
 
@@ -95,5 +95,5 @@ async def _is_abandoned(store: Store, call_id: str) -> bool:
     return is_lost and await store.find_open(call_id) is not None
 
 
-def _facts(answer: Pending) -> dict[str, Any]:
+def _describe_failure(answer: Pending) -> dict[str, Any]:
     return {"pending": msgspec.to_builtins(answer)}

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import click
 
-from ferrule.cli.shelf import Entry, Shelf, shelf_of
+from ferrule.cli.workspace_tools import ListedTool, WorkspaceTools, collect_tools
 from ferrule.contracts.language import StubKind
 from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
@@ -50,7 +50,7 @@ class Unread(NamedTuple):
 class Found(NamedTuple):
     """What was chosen."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ListedTool, ...]
     """Those that stubs are made of."""
     unread: tuple[Unread, ...]
     material: Material
@@ -82,7 +82,7 @@ def find_tools(
 
     Of a `kind` "implementation" those are left out that Ferrule runs itself, unless they are named one by one.
     """
-    shelf = shelf_of(workspace, paths=files, harmless=HARMLESS)
+    shelf = collect_tools(workspace, paths=files, harmless=HARMLESS)
     shelf = shelf._replace(entries=_rescued(workspace, shelf))
     wanted = [entry for entry in shelf.entries if entry.tool is None or entry.tool.exposed_as is None]
     broken = tuple(_broken(shelf))
@@ -120,14 +120,14 @@ def find_tools(
     return Found(read, (*broken, *unread), material, tuple(entry.outline.tool_id for entry in needless))
 
 
-def _is_needless(entry: Entry, words: Sequence[str]) -> bool:
+def _is_needless(entry: ListedTool, words: Sequence[str]) -> bool:
     outline = entry.outline
     names = {outline.tool_id, outline.name, f"{outline.namespace}.{outline.name}"}
     is_named = any(word.partition("@")[0] in names for word in words)
     return entry.tool is not None and not is_named and runs_without_code(entry.tool)
 
 
-def _order(entry: Entry) -> tuple[object, ...]:
+def _order(entry: ListedTool) -> tuple[object, ...]:
     """As the definitions are written: imported tools last, then file by file, and within a file from top to bottom."""
     outline = entry.outline
     steps = tuple((isinstance(step, str), step if isinstance(step, int) else 0, str(step)) for step in outline.path)
@@ -135,21 +135,21 @@ def _order(entry: Entry) -> tuple[object, ...]:
     return (*place, outline.namespace, outline.name, outline.version or "")
 
 
-def _newest(entries: Iterable[Entry]) -> list[Entry]:
+def _newest(entries: Iterable[ListedTool]) -> list[ListedTool]:
     """One entry of each tool: the version that a reference without one means."""
-    versions: dict[str, list[Entry]] = defaultdict(list)
+    versions: dict[str, list[ListedTool]] = defaultdict(list)
     for entry in entries:
         versions[entry.outline.tool_id].append(entry)
     return [_best(each) for each in versions.values()]
 
 
-def _best(entries: list[Entry]) -> Entry:
+def _best(entries: list[ListedTool]) -> ListedTool:
     best = newest([entry.outline for entry in entries])
     return next(entry for entry in entries if entry.outline is best)
 
 
-def _named(entries: Sequence[Entry], words: Sequence[str], known: Set[str]) -> list[Entry]:
-    found: dict[int, Entry] = {}
+def _named(entries: Sequence[ListedTool], words: Sequence[str], known: Set[str]) -> list[ListedTool]:
+    found: dict[int, ListedTool] = {}
     for word in words:
         name, _, version = word.partition("@")
         meant = [
@@ -167,7 +167,7 @@ def _is_meant(outline: ToolOutline, name: str) -> bool:
     return name in names or (not _WILD.isdisjoint(name) and any(fnmatchcase(each, name) for each in names))
 
 
-def _hint(name: str, version: str, entries: Sequence[Entry]) -> str:
+def _hint(name: str, version: str, entries: Sequence[ListedTool]) -> str:
     if name.endswith(ENDINGS):
         return "there is no such file either"
     versions = [entry.outline.version for entry in entries if _is_meant(entry.outline, name)]
@@ -178,8 +178,8 @@ def _hint(name: str, version: str, entries: Sequence[Entry]) -> str:
 
 
 def _of_agent(
-    shelf: Shelf, entries: Sequence[Entry], agent: str, broken: Sequence[Unread], before: Before
-) -> list[Entry]:
+    shelf: WorkspaceTools, entries: Sequence[ListedTool], agent: str, broken: Sequence[Unread], before: Before
+) -> list[ListedTool]:
     """The tools of an agent: all of an ADL manifest, its built-ins included, or those that an AML agent refers to."""
     agents = {entry.outline.namespace for entry in entries if entry.outline.dialect == "adl"}
     if agent in agents:
@@ -209,9 +209,9 @@ def _refs(agent: AgentOutline) -> Iterator[str]:
             yield item["ref"]
 
 
-def _rescued(workspace: Workspace, shelf: Shelf) -> tuple[Entry, ...]:
+def _rescued(workspace: Workspace, shelf: WorkspaceTools) -> tuple[ListedTool, ...]:
     """The entries, with those tools of a file of several that have no error of their own, where all its errors are in others."""
-    lost: dict[str, list[Entry]] = defaultdict(list)
+    lost: dict[str, list[ListedTool]] = defaultdict(list)
     for entry in shelf.entries:
         if entry.tool is None and entry.outline.path:
             lost[entry.outline.file].append(entry)
@@ -230,7 +230,7 @@ def _rescued(workspace: Workspace, shelf: Shelf) -> tuple[Entry, ...]:
     )
 
 
-def _own_errors(shelf: Shelf, entry: Entry) -> Iterator[Diagnostic]:
+def _own_errors(shelf: WorkspaceTools, entry: ListedTool) -> Iterator[Diagnostic]:
     """The errors of a file that are in the definition of one of its tools."""
     place = format_path(entry.outline.path)
     for error in _errors(shelf, entry.outline.file):
@@ -238,7 +238,7 @@ def _own_errors(shelf: Shelf, entry: Entry) -> Iterator[Diagnostic]:
             yield error
 
 
-def _broken(shelf: Shelf) -> Iterator[Unread]:
+def _broken(shelf: WorkspaceTools) -> Iterator[Unread]:
     """Files that cannot be read so far that anybody could tell which tools they define."""
     for report in shelf.reports:
         if all(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
@@ -247,14 +247,14 @@ def _broken(shelf: Shelf) -> Iterator[Unread]:
                 yield Unread("", show_path(report.file), first.line, first.message)
 
 
-def _unread(entry: Entry, shelf: Shelf) -> Unread:
+def _unread(entry: ListedTool, shelf: WorkspaceTools) -> Unread:
     own = next(_own_errors(shelf, entry), None)
     first = own if own is not None else next(_errors(shelf, entry.outline.file), None)
     line, message = (first.line, first.message) if first is not None else (1, "it cannot be read")
     return Unread(entry.outline.tool_id, entry.file, line, message)
 
 
-def _errors(shelf: Shelf, file: str) -> Iterator[Diagnostic]:
+def _errors(shelf: WorkspaceTools, file: str) -> Iterator[Diagnostic]:
     for report in shelf.reports:
         if report.file == file:
             for found in report.diagnostics:
@@ -262,7 +262,7 @@ def _errors(shelf: Shelf, file: str) -> Iterator[Diagnostic]:
                     yield found
 
 
-def _manifests(workspace: Workspace, entries: Sequence[Entry]) -> tuple[Record, ...]:
+def _manifests(workspace: Workspace, entries: Sequence[ListedTool]) -> tuple[Record, ...]:
     files = dict.fromkeys(entry.outline.file for entry in entries if entry.outline.dialect == "adl")
     if not files:
         return ()
@@ -271,7 +271,7 @@ def _manifests(workspace: Workspace, entries: Sequence[Entry]) -> tuple[Record, 
     return tuple(record for record in records if record.kind == "manifest")
 
 
-def _called(entries: Sequence[Entry]) -> dict[str, str]:
+def _called(entries: Sequence[ListedTool]) -> dict[str, str]:
     """What leads to each tool alone on a surface that shows them all: its name, else with its namespace, else its id."""
     owners: dict[str, set[str]] = defaultdict(set)
     for entry in entries:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ferrule.cli.shelf import Entry
 from ferrule.cli.show.gen_report import GenNote
+from ferrule.cli.workspace_tools import ListedTool
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.locate import find_line, find_places
 from ferrule.definitions.compiler.read import read
@@ -18,7 +18,7 @@ from ferrule.workspace.stubs import Looser
 from ferrule.workspace.workspace import Workspace
 
 
-def note_places(workspace: Workspace, entries: Sequence[Entry], notes: Sequence[Looser]) -> list[GenNote]:
+def note_places(workspace: Workspace, entries: Sequence[ListedTool], notes: Sequence[Looser]) -> list[GenNote]:
     """The notes, each with its place."""
     by_id = {entry.outline.tool_id: entry for entry in entries}
     lines = _Lines(workspace)
@@ -36,7 +36,7 @@ class _Lines:
         self._workspace = workspace
         self._read: dict[tuple[str, int], tuple[Document, Places] | None] = {}
 
-    def place(self, entry: Entry, note: Looser) -> str:
+    def place(self, entry: ListedTool, note: Looser) -> str:
         opened = self._opened(entry)
         if opened is None:
             return entry.file
@@ -44,7 +44,7 @@ class _Lines:
         path = _path(entry, note, document)
         return f"{entry.file}:{find_line(document, places, path) if path else 1}"
 
-    def _opened(self, entry: Entry) -> tuple[Document, Places] | None:
+    def _opened(self, entry: ListedTool) -> tuple[Document, Places] | None:
         key = (entry.outline.file, entry.outline.document)
         if key not in self._read:
             self._read[key] = self._documents(*key) if entry.file != LOCK_FILE else None
@@ -57,7 +57,7 @@ class _Lines:
         return documents[number], find_places(documents[number])
 
 
-def _path(entry: Entry, note: Looser, document: Document) -> Path:
+def _path(entry: ListedTool, note: Looser, document: Document) -> Path:
     """From the root of the document. Where nobody said which schema is meant, the first in which the pointer leads somewhere."""
     tool = entry.outline.path
     for side in (note.side,) if note.side else ("input", "output"):

@@ -23,7 +23,7 @@ from ferrule.workspace.client_config import ClientServer, read_servers
 from ferrule.workspace.workspace import Workspace
 
 
-def take_over(path: str, file: str) -> None:
+def import_servers(path: str, file: str) -> None:
     """Write the servers of a client into the workspace's settings, keep their secrets in its file of secrets, and pin what they
     say about their tools. What is there already stays. Raises FerruleError."""
     root = Workspace.open(path).root
@@ -55,11 +55,11 @@ def _pin(root: Path) -> None:
     if any(one.is_first and not one.problem for one in found.servers):
         write_lock(root, accept_servers(found, Access(root).local_owner().principal, at, None, firsts=True))
     for one in found.servers:
-        for line in _about(one):
+        for line in _describe(one):
             click.echo(sanitize(line), err=True)
 
 
-def _about(one: ServerReview) -> Iterator[str]:
+def _describe(one: ServerReview) -> Iterator[str]:
     if one.problem:
         yield f"{one.key}: cannot be looked at: {one.problem}; mend it, then 'ferrule lock'"
         return

@@ -35,7 +35,7 @@ _COLOURS = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 _MOST_TOLD = 20
 
 
-class Manner(NamedTuple):
+class ImportManner(NamedTuple):
     """How an import is made, as the user wants it."""
 
     path: str
@@ -48,7 +48,7 @@ class Manner(NamedTuple):
     wishes: ImportOptions
 
 
-class Brought(NamedTuple):
+class ImportSource(NamedTuple):
     """What a source gave."""
 
     files: Mapping[str, str]
@@ -69,7 +69,7 @@ def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
         prefer: Prefer | None = "mine" if given.pop("mine") else None
         prefer = "theirs" if given.pop("theirs") else prefer
         wishes = ImportOptions(prefer, given.pop("prune"), given.pop("again"))
-        manner = Manner(
+        manner = ImportManner(
             path=given.pop("path"),
             name=given.pop("name"),
             out=given.pop("out"),
@@ -103,13 +103,15 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def out_folder(manner: Manner, known: ImportIdentity) -> str:
+def choose_folder(manner: ImportManner, known: ImportIdentity) -> str:
     """Where the definitions go: as asked, as last time, or into `tools`."""
     last = known.last.record.out if known.last is not None else "tools"
     return (manner.out if manner.out is not None else last).replace("\\", "/").strip("/") or "."
 
 
-def finished(workspace: Workspace, kind: str, known: ImportIdentity, brought: Brought, manner: Manner) -> ImportReport:
+def finish_import(
+    workspace: Workspace, kind: str, known: ImportIdentity, brought: ImportSource, manner: ImportManner
+) -> ImportReport:
     """Plan, show, ask, write. Raises WorkspaceError."""
     root, bases = workspace.root, known.last.bases if known.last is not None else {}
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -117,7 +119,7 @@ def finished(workspace: Workspace, kind: str, known: ImportIdentity, brought: Br
         name=known.name,
         kind=kind,
         source=known.source,
-        out=out_folder(manner, known),
+        out=choose_folder(manner, known),
         imported_at=at,
         choice=brought.choice,
     )
@@ -125,8 +127,8 @@ def finished(workspace: Workspace, kind: str, known: ImportIdentity, brought: Br
         plan, is_written = ImportPlan(record, ()), False
     else:
         plan = plan_import(root, record, known.last, brought.files, manner.wishes)
-        settings = _settings(root, plan, brought.bind)
-        is_written = _carried_out(root, plan, settings, manner)
+        settings = _bind_functions(root, plan, brought.bind)
+        is_written = _write_plan(root, plan, settings, manner)
     changes = list_upstream_changes(bases, brought.files, workspace.namespace) if bases else []
     return build_report(
         plan,
@@ -135,11 +137,11 @@ def finished(workspace: Workspace, kind: str, known: ImportIdentity, brought: Br
         left_out=brought.left,
         diagnostics=brought.diagnostics,
         notes=brought.notes,
-        next=tuple(_next(root, plan, brought, is_written)),
+        next=tuple(_print_next_steps(root, plan, brought, is_written)),
     )
 
 
-def _settings(root: Path, plan: ImportPlan, bind: Mapping[str, str]) -> tuple[str, str]:
+def _bind_functions(root: Path, plan: ImportPlan, bind: Mapping[str, str]) -> tuple[str, str]:
     """ferrule.toml before and after functions are bound to what will be there."""
     file = demand_inside(root, FILE_NAME)
     before = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -151,7 +153,7 @@ def _settings(root: Path, plan: ImportPlan, bind: Mapping[str, str]) -> tuple[st
     return before, add_bindings(before, {tool: where for tool, where in bind.items() if tool in there})
 
 
-def _carried_out(root: Path, plan: ImportPlan, settings: tuple[str, str], manner: Manner) -> bool:
+def _write_plan(root: Path, plan: ImportPlan, settings: tuple[str, str], manner: ImportManner) -> bool:
     touched = plan.having("updated", "pruned")
     if manner.shows_diff:
         for one in plan.having(*WRITTEN):
@@ -159,7 +161,7 @@ def _carried_out(root: Path, plan: ImportPlan, settings: tuple[str, str], manner
         _show(FILE_NAME, *settings)
     if manner.is_dry or manner.shows_diff:
         return False
-    if touched and not manner.is_sure and not _agreed(len(touched), plan):
+    if touched and not manner.is_sure and not _ask_for_consent(len(touched), plan):
         return False
     with ProgressBar() as progress:
         carry_out(root, plan, progress)
@@ -168,7 +170,7 @@ def _carried_out(root: Path, plan: ImportPlan, settings: tuple[str, str], manner
     return True
 
 
-def _agreed(count: int, plan: ImportPlan) -> bool:
+def _ask_for_consent(count: int, plan: ImportPlan) -> bool:
     files = f"{count} file{'' if count == 1 else 's'}"
     if sys.stdin is None or not sys.stdin.isatty():
         raise WorkspaceError(f"this changes {files}, and nobody is here to agree; add --yes, or look with --diff")
@@ -185,7 +187,7 @@ def _show(file: str, before: str, after: str) -> None:
         click.echo(f"{colour}{text}\x1b[0m" if colour else text)
 
 
-def _next(root: Path, plan: ImportPlan, brought: Brought, is_written: bool) -> Iterator[str]:
+def _print_next_steps(root: Path, plan: ImportPlan, brought: ImportSource, is_written: bool) -> Iterator[str]:
     conflicts = plan.having("conflict")
     if conflicts:
         yield "decide the conflicts: import again with --mine or --theirs, or write in the file what upstream says"
@@ -193,7 +195,7 @@ def _next(root: Path, plan: ImportPlan, brought: Brought, is_written: bool) -> I
         return
     there = [one for one in plan.files if one.after is not None and one.state != "taken"]
     known = list_variables(root)
-    wanted = dict.fromkeys(name for one in there for name in _variables(one.after or "") if name not in known)
+    wanted = dict.fromkeys(name for one in there for name in _list_variables(one.after or "") if name not in known)
     for name in wanted:
         yield f"set {name}, in the environment or in .env: a tool shows it to its server"
     if there:
@@ -202,7 +204,7 @@ def _next(root: Path, plan: ImportPlan, brought: Brought, is_written: bool) -> I
     yield from brought.next
 
 
-def _variables(text: str) -> Iterator[str]:
+def _list_variables(text: str) -> Iterator[str]:
     """The environment variables that a definition takes secrets from."""
     for document in read(Source("definition.tool.md", text.encode())):
         value = document.value
@@ -218,25 +220,25 @@ def _variables(text: str) -> Iterator[str]:
                 waiting += found
 
 
-def told(reports: Iterable[ImportReport], manner: Manner) -> int:
+def print_imports(reports: Iterable[ImportReport], manner: ImportManner) -> int:
     """Show what came of imports; gives the exit code."""
     reports = list(reports)
     if manner.report_as == "json":
         click.echo(json_text({"imports": [msgspec.to_builtins(report) for report in reports]}))
     else:
         for report in reports:
-            _tell(report)
-    return PROBLEMS_FOUND if any(map(_is_hindered, reports)) else OK
+            _print_import(report)
+    return PROBLEMS_FOUND if any(map(_has_failed, reports)) else OK
 
 
-def _is_hindered(report: ImportReport) -> bool:
+def _has_failed(report: ImportReport) -> bool:
     is_left = report.left_out or any(one.severity is Severity.ERROR for one in report.diagnostics)
     return bool(
         is_left or report.conflicts or any(entry.state == "taken" for entry in report.files) or not report.files
     )
 
 
-def _tell(report: ImportReport) -> None:
+def _print_import(report: ImportReport) -> None:
     shown = [one for one in report.diagnostics if one.severity is not Severity.INFO]
     for one in shown[:_MOST_TOLD]:
         place = f"{one.file}:{one.line}:{one.column}"

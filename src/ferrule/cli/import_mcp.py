@@ -24,8 +24,8 @@ from ferrule.app.imports.secret_file import list_variables
 from ferrule.app.lock.pinning import accept_servers
 from ferrule.app.lock.reviews import LockReview, ServerReview
 from ferrule.cli import COULD_NOT_RUN, OK, PROBLEMS_FOUND
-from ferrule.cli.inbox import demand_admin
-from ferrule.cli.lock import about
+from ferrule.cli.inbox import require_admin
+from ferrule.cli.lock import difference_lines
 from ferrule.cli.loop import run_command
 from ferrule.cli.show.output import json_text
 from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
@@ -56,20 +56,20 @@ def import_server(
     workspace = Workspace.open(path)
     known = workspace.settings.mcp.servers
     if len(words) == 1 and words[0] in known:
-        server = ImportedServer(words[0], _with_tools(known[words[0]], tools), {})
+        server = ImportedServer(words[0], _choose_tools(known[words[0]], tools), {})
     else:
         shown = _credentials(bearer, header, credentials)
         taken = list_variables(workspace.root)
         server = parse_server(words, name=name, env=env, credentials=shown, tools=tools, known=taken)
-        _demand_same(server, known.get(server.name))
+        _check_same(server, known.get(server.name))
         if server.name in known:
-            server = ImportedServer(server.name, _with_tools(known[server.name], tools), {})
+            server = ImportedServer(server.name, _choose_tools(known[server.name], tools), {})
     by = _owner(workspace) if not is_dry else ""
     click.echo(f"looking at {server.name} …", err=True)
     found = run_command(review_server(workspace, server))
     one = find_review(found, server.name)
     if not as_json:
-        for line in _told(one):
+        for line in _describe_tools(one):
             click.echo(sanitize(line))
     is_new = server.name not in known
     is_written = not one.problem and not is_dry and _is_wanted(one, is_new, is_sure)
@@ -78,7 +78,7 @@ def import_server(
     if as_json:
         click.echo(json_text(_as_dict(server, one, is_written)))
     elif is_written:
-        _tell_next(server, one)
+        _print_next_steps(server, one)
     if one.problem:
         return COULD_NOT_RUN
     return OK if is_written or is_dry or not (is_new or one.differences) else PROBLEMS_FOUND
@@ -111,11 +111,11 @@ def _variable(name: str) -> str:
     return name
 
 
-def _with_tools(server: McpServerSettings, tools: tuple[str, ...]) -> McpServerSettings:
+def _choose_tools(server: McpServerSettings, tools: tuple[str, ...]) -> McpServerSettings:
     return msgspec.structs.replace(server, tools=tools) if tools else server
 
 
-def _demand_same(server: ImportedServer, known: McpServerSettings | None) -> None:
+def _check_same(server: ImportedServer, known: McpServerSettings | None) -> None:
     if known is None:
         return
     if (known.command, known.url) != (server.server.command, server.server.url):
@@ -127,11 +127,11 @@ def _demand_same(server: ImportedServer, known: McpServerSettings | None) -> Non
 
 def _owner(workspace: Workspace) -> str:
     identity = Access(workspace.root).local_owner()
-    demand_admin(identity)
+    require_admin(identity)
     return identity.principal
 
 
-def _told(one: ServerReview) -> Iterator[str]:
+def _describe_tools(one: ServerReview) -> Iterator[str]:
     if one.problem:
         yield f"{one.key}: cannot be looked at: {one.problem}"
         return
@@ -152,7 +152,7 @@ def _told(one: ServerReview) -> Iterator[str]:
         for name, why in one.unfit.items():
             yield f"  ! {name} cannot become a tool: {why}"
     else:
-        yield from about(one)
+        yield from difference_lines(one)
 
 
 def _is_wanted(one: ServerReview, is_new: bool, is_sure: bool) -> bool:
@@ -175,20 +175,20 @@ def _write(
     lock = accept_servers(found, by, at, (), firsts=True)
     wanted = lock.servers[server.name]
     lock = msgspec.structs.replace(
-        lock, servers={**lock.servers, server.name: _only_offered(wanted, found, server.name)}
+        lock, servers={**lock.servers, server.name: _drop_unselected(wanted, found, server.name)}
     )
     write_import(workspace.root, server, known, lock)
     if not (workspace.root / KEY_FILE).exists():
         trust(workspace.root / PUBLIC_FILE, make_key(workspace.root / KEY_FILE))
 
 
-def _only_offered(pinned: LockedServer, found: LockReview, name: str) -> LockedServer:
+def _drop_unselected(pinned: LockedServer, found: LockReview, name: str) -> LockedServer:
     """What the patterns leave out is no longer pinned."""
     there = find_review(found, name).offered
     return msgspec.structs.replace(pinned, tools={tool: each for tool, each in pinned.tools.items() if tool in there})
 
 
-def _tell_next(server: ImportedServer, one: ServerReview) -> None:
+def _print_next_steps(server: ImportedServer, one: ServerReview) -> None:
     click.echo(f"imported: [mcp.servers.{server.name}] in ferrule.toml, {_count(one)} in ferrule.lock")
     if server.secrets:
         click.echo(f"{', '.join(server.secrets)} went into the file of secrets")

@@ -22,7 +22,14 @@ from ferrule.app.imports.source import (
     make_file_reader,
 )
 from ferrule.app.imports.store import ImportRecord, list_imports, load_import
-from ferrule.cli.import_flow import Brought, Manner, finished, import_options, out_folder, told
+from ferrule.cli.import_flow import (
+    ImportManner,
+    ImportSource,
+    choose_folder,
+    finish_import,
+    import_options,
+    print_imports,
+)
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
 from ferrule.definitions.reporters.excerpt import sanitize
@@ -72,7 +79,7 @@ Examples:
 @click.option("--owner", help="Who owns the tools; the document's contact by default.")
 @click.option("--namespace", help="What variables of secrets begin with; the document's title by default.")
 @import_options
-def openapi(source: str | None, manner: Manner, **asked: Any) -> int:
+def openapi(source: str | None, manner: ImportManner, **asked: Any) -> int:
     """Make a tool of each operation of an OpenAPI document (2.0, 3.0, 3.1, 3.2), ready to be called.
 
     SOURCE is a file, an address, '-' for a pipe, or the name of an earlier import. Addresses are fetched under the workspace's
@@ -80,12 +87,13 @@ def openapi(source: str | None, manner: Manner, **asked: Any) -> int:
     those that were chosen last time. Without a SOURCE, every earlier import is made again.
     """
     workspace = Workspace.open(manner.path)
-    return told(
-        [_openapi(workspace, known, asked, manner) for known in _meant(workspace, "openapi", source, manner)], manner
+    return print_imports(
+        [_openapi(workspace, known, asked, manner) for known in _find_imports(workspace, "openapi", source, manner)],
+        manner,
     )
 
 
-def _meant(workspace: Workspace, kind: str, source: str | None, manner: Manner) -> list[ImportIdentity]:
+def _find_imports(workspace: Workspace, kind: str, source: str | None, manner: ImportManner) -> list[ImportIdentity]:
     root = workspace.root
     if source is not None:
         return [identify_import(root, kind, source, manner.name)]
@@ -95,22 +103,22 @@ def _meant(workspace: Workspace, kind: str, source: str | None, manner: Manner) 
     return [ImportIdentity(record.name, record.source, load_import(root, record.name)) for record in records]
 
 
-def _openapi(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], manner: Manner) -> ImportReport:
-    choice, namespace = _choice(asked, known.last.record if known.last is not None else None)
+def _openapi(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], manner: ImportManner) -> ImportReport:
+    choice, namespace = _choose_operations(asked, known.last.record if known.last is not None else None)
     used = decode_source(workspace.root, known.source)
     found = import_document(
         load_document(workspace, used), known.source, choice, namespace, make_file_reader(workspace, used)
     )
-    folder = out_folder(manner, known)
-    brought = Brought(
+    folder = choose_folder(manner, known)
+    brought = ImportSource(
         files={name if folder == "." else f"{folder}/{name}": text for name, text in found.files.items()},
-        choice={"namespace": namespace, **_plain(choice)},
+        choice={"namespace": namespace, **_drop_defaults(choice)},
         diagnostics=tuple(found.diagnostics),
     )
-    return finished(workspace, "openapi", known, brought, manner)
+    return finish_import(workspace, "openapi", known, brought, manner)
 
 
-def _choice(asked: dict[str, Any], last: ImportRecord | None) -> tuple[OperationChoice, str]:
+def _choose_operations(asked: dict[str, Any], last: ImportRecord | None) -> tuple[OperationChoice, str]:
     """What is chosen: as asked, or as last time when nothing is asked."""
     given = {key: value for key, value in asked.items() if value not in (None, (), False)}
     before = dict(last.choice) if last is not None else {}
@@ -142,7 +150,7 @@ def _pair(word: str) -> tuple[str, str]:
     return name, value
 
 
-def _plain(choice: OperationChoice) -> dict[str, Any]:
+def _drop_defaults(choice: OperationChoice) -> dict[str, Any]:
     """A choice without what is as always."""
     usual = msgspec.to_builtins(OperationChoice())
     return {key: value for key, value in msgspec.to_builtins(choice).items() if value != usual[key]}
@@ -213,7 +221,7 @@ def python(
     owner: str | None,
     read_only: bool,
     no_run: bool,
-    manner: Manner,
+    manner: ImportManner,
 ) -> int:
     """Make a definition of each public function of MODULE, and bind it to the function.
 
@@ -229,12 +237,14 @@ def python(
         return _list_functions(workspace, module)
     asked = {"functions": list(functions), "owner": owner, "read_only": read_only}
     known = (
-        [_python_import(workspace, module, manner)] if module is not None else _meant(workspace, "python", None, manner)
+        [_python_import(workspace, module, manner)]
+        if module is not None
+        else _find_imports(workspace, "python", None, manner)
     )
-    return told([_python(workspace, one, asked, manner) for one in known], manner)
+    return print_imports([_python(workspace, one, asked, manner) for one in known], manner)
 
 
-def _python_import(workspace: Workspace, module: str, manner: Manner) -> ImportIdentity:
+def _python_import(workspace: Workspace, module: str, manner: ImportManner) -> ImportIdentity:
     if not module.endswith(".py"):
         for record in list_imports(workspace.root):
             if record.kind == "python" and module in (record.name, record.source):
@@ -257,7 +267,7 @@ def _list_functions(workspace: Workspace, module: str) -> int:
     return 0
 
 
-def _python(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], manner: Manner) -> ImportReport:
+def _python(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], manner: ImportManner) -> ImportReport:
     before = known.last.record.choice if known.last is not None else {}
     whole = {**before, **{key: value for key, value in asked.items() if value}}
     found = import_functions(
@@ -266,20 +276,20 @@ def _python(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], 
         whole.get("functions", ()),
         namespace=workspace.namespace,
         owner=whole.get("owner") or workspace.namespace,
-        out=out_folder(manner, known),
+        out=choose_folder(manner, known),
         is_read_only=bool(whole.get("read_only")),
         known=workspace.settings.functions.modules,
     )
     if not found.files and not found.left:
         raise BindingError(f"{known.source} has no public function; name one that begins with '_' if you mean it")
-    brought = Brought(
+    brought = ImportSource(
         files=found.files,
         choice={key: value for key, value in whole.items() if value},
         bind=found.bind,
         left=tuple(LeftEntry(one.name, one.place.file, one.place.line, one.why) for one in found.left),
         notes=found.notes,
     )
-    return finished(workspace, "python", known, brought, manner)
+    return finish_import(workspace, "python", known, brought, manner)
 
 
 def _provider_command(provider: str, title: str) -> None:
@@ -309,26 +319,26 @@ Examples:
     )
     @click.option("--owner", help="Who owns the tools; the workspace's namespace by default.")
     @import_options
-    def provider_import(source: str | None, module: str | None, owner: str | None, manner: Manner) -> int:
+    def provider_import(source: str | None, module: str | None, owner: str | None, manner: ImportManner) -> int:
         workspace = Workspace.open(manner.path)
         asked = {"bind": module, "owner": owner}
-        known = _meant(workspace, provider, source, manner)
-        return told([_functions(workspace, provider, one, asked, manner) for one in known], manner)
+        known = _find_imports(workspace, provider, source, manner)
+        return print_imports([_functions(workspace, provider, one, asked, manner) for one in known], manner)
 
 
 def _functions(
-    workspace: Workspace, provider: str, known: ImportIdentity, asked: dict[str, Any], manner: Manner
+    workspace: Workspace, provider: str, known: ImportIdentity, asked: dict[str, Any], manner: ImportManner
 ) -> ImportReport:
     before = known.last.record.choice if known.last is not None else {}
     whole = {**before, **{key: value for key, value in asked.items() if value}}
     document = load_document(workspace, decode_source(workspace.root, known.source))
     owner = whole.get("owner") or workspace.namespace
     found = import_list(document, known.source, provider, workspace.namespace, owner)
-    folder = out_folder(manner, known)
+    folder = choose_folder(manner, known)
     module = whole.get("bind")
-    bind, unbound = _bound(workspace, module, {one: found.names[one] for one in map(_id_of, found.files)})
+    bind, unbound = _list_bound(workspace, module, {one: found.names[one] for one in map(_find_id, found.files)})
     notes = [f"no function of {module} is named like it: {', '.join(unbound)}"] if unbound and module else []
-    brought = Brought(
+    brought = ImportSource(
         files={name if folder == "." else f"{folder}/{name}": text for name, text in found.files.items()},
         choice=whole,
         bind=bind,
@@ -338,14 +348,14 @@ def _functions(
         if unbound and not module
         else (),
     )
-    return finished(workspace, provider, known, brought, manner)
+    return finish_import(workspace, provider, known, brought, manner)
 
 
-def _id_of(file: str) -> str:
+def _find_id(file: str) -> str:
     return file.removesuffix(".tool.md")
 
 
-def _bound(workspace: Workspace, module: str | None, names: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+def _list_bound(workspace: Workspace, module: str | None, names: dict[str, str]) -> tuple[dict[str, str], list[str]]:
     """The functions that run definitions, by their names in the list or their ids; and the definitions that nothing runs."""
     own = [one.name for one in list_functions(workspace.root, module)] if module else []
     there = {to_snake_case(name): name for name in own}
@@ -360,7 +370,7 @@ for _provider, _title in (("openai", "OpenAI"), ("anthropic", "Anthropic"), ("ge
 @command.command("list")
 @json_option
 @workspace_option
-def listed(path: str, as_json: bool) -> int:
+def list_earlier_imports(path: str, as_json: bool) -> int:
     """List what was imported, from where and when."""
     records = list_imports(Workspace.open(path).root)
     if as_json:

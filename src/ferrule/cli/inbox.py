@@ -19,7 +19,7 @@ from ferrule.model.hints import nearest
 from ferrule.runtime.approval.inbox import Inbox
 
 
-class Desk(NamedTuple):
+class PersonInbox(NamedTuple):
     """Who sits there, and what they have in front of them."""
 
     app: App
@@ -28,22 +28,22 @@ class Desk(NamedTuple):
 
 
 @asynccontextmanager
-async def sit_down(path: str) -> AsyncIterator[Desk]:
+async def open_inbox(path: str) -> AsyncIterator[PersonInbox]:
     """The desk of whoever runs a command: FERRULE_TOKEN, else the owner of the workspace."""
     async with open_app(path, tends=False) as app:
         identity = Access(app.root).local_owner()
         await app.calls.recover()  # so that what a crash left behind is in the inbox, whoever looks first
         await app.calls.sweep()
-        yield Desk(app, app.inbox(identity), identity)
+        yield PersonInbox(app, app.inbox(identity), identity)
 
 
-def demand_admin(identity: Identity) -> None:
+def require_admin(identity: Identity) -> None:
     """Raises AccessError unless this identity may change switches, rules and keys."""
     if ADMIN not in identity.scopes:
         raise AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the admin scope")
 
 
-async def tool_named(app: App, name: str) -> tuple[str, str]:
+async def find_tool(app: App, name: str) -> tuple[str, str]:
     """The id of a tool, and a note about it. A tool that is gone from the catalog can be switched by its id."""
     ids = list(dict.fromkeys(app.catalog.find_ids(name)))
     off = {switch.tool_id for switch in await app.store.list_disabled()}

@@ -16,7 +16,7 @@ import msgspec
 from ferrule.access.keys import Access
 from ferrule.access.tokens import KeyLimits, Token, format_moment
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.workspace_choice import existing_workspace
+from ferrule.cli.workspace_choice import find_workspace
 from ferrule.model.approval import CALL, SCOPES
 from ferrule.workspace.workspace import Workspace
 
@@ -24,7 +24,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _NEVER_SHOWN = ("digest", "previous")
 
 
-def _seconds(context: click.Context, option: click.Parameter, text: str) -> float:
+def _parse_seconds(context: click.Context, option: click.Parameter, text: str) -> float:
     """A length of time: `90d`, `12h`, `30m`."""
     match = re.fullmatch(r"(\d{1,6})([smhdw])|0", text.strip().lower())
     if match is None:
@@ -32,12 +32,12 @@ def _seconds(context: click.Context, option: click.Parameter, text: str) -> floa
     return float(match[1]) * _UNITS[match[2]] if match[1] else 0.0
 
 
-def _moment(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+def _parse_moment(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
     """A moment, in seconds since 1970: a length of time from now on, a day, or a time (RFC 3339)."""
     if text is None:
         return None
     if re.fullmatch(r"\d{1,6}[smhdw]", text.strip().lower()):
-        return time.time() + _seconds(context, option, text)
+        return time.time() + _parse_seconds(context, option, text)
     try:
         at = datetime.fromisoformat(text.strip())
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
@@ -71,7 +71,9 @@ def command() -> None:
 @click.option("--agent", help="The agent of the catalog that calls with it: it sees that agent's tools.")
 @click.option("--role", help="The role its calls are held to.")
 @click.option("--surface", help="The surface record that its calls follow.")
-@click.option("--expires", callback=_moment, metavar="WHEN", help="When it ends by itself: 90d, 2027-01-31, or a time.")
+@click.option(
+    "--expires", callback=_parse_moment, metavar="WHEN", help="When it ends by itself: 90d, 2027-01-31, or a time."
+)
 @json_option
 @workspace_option
 def add(
@@ -87,7 +89,7 @@ def add(
     as_json: bool,
 ) -> None:
     """Make a key for NAME and print it. It is shown this once: only its digest is kept."""
-    workspace = existing_workspace(path)
+    workspace = find_workspace(path)
     access = Access(workspace.root)
     ends = None if expires is None else format_moment(expires)
     limits = KeyLimits(tenant=tenant, agent=agent, role=role, surface=surface, expires=ends)
@@ -95,7 +97,7 @@ def add(
     for kind, bound_to in (("agent", agent), ("role", role), ("surface", surface)):
         if bound_to is not None:
             _note_unknown(workspace, kind, bound_to)
-    _show(token, secret, as_json, f"{_word()} {token.id} of {token.person}; it is shown this once:")
+    _show(token, secret, as_json, f"{_command_word()} {token.id} of {token.person}; it is shown this once:")
 
 
 @command.command("list")
@@ -103,7 +105,7 @@ def add(
 @workspace_option
 def list_tokens(path: str, as_json: bool) -> None:
     """List every key, without secrets; with the key of a tenant's administrator, those of the tenant."""
-    access = Access(existing_workspace(path).root)
+    access = Access(find_workspace(path).root)
     tokens, used = access.list_visible_tokens(access.local_owner()), access.use.times()
     if as_json:
         records = [_as_dict(token) | {"last_used": used.get(token.id)} for token in tokens]
@@ -121,7 +123,7 @@ def list_tokens(path: str, as_json: bool) -> None:
 @click.option(
     "--grace",
     default="24h",
-    callback=_seconds,
+    callback=_parse_seconds,
     metavar="TIME",
     help="How long the old secret still counts; 24h by default, 0 ends it.",
 )
@@ -129,12 +131,17 @@ def list_tokens(path: str, as_json: bool) -> None:
 @workspace_option
 def rotate(key: str, path: str, grace: float, as_json: bool) -> None:
     """Give the key ID (the beginning of an id is enough) a new secret and print it. The old one counts a while longer."""
-    access = Access(existing_workspace(path).root)
+    access = Access(find_workspace(path).root)
     token, secret = access.rotate(access.local_owner(), key, grace)
     until = (
         f"the old secret counts until {token.previous_until}" if token.previous_until else "the old secret has ended"
     )
-    _show(token, secret, as_json, f"{_word()} {token.id} of {token.person}; {until}; the new one is shown this once:")
+    _show(
+        token,
+        secret,
+        as_json,
+        f"{_command_word()} {token.id} of {token.person}; {until}; the new one is shown this once:",
+    )
 
 
 @command.command()
@@ -142,9 +149,9 @@ def rotate(key: str, path: str, grace: float, as_json: bool) -> None:
 @workspace_option
 def revoke(key: str, path: str) -> None:
     """End the key ID (the beginning of an id is enough), at once and everywhere."""
-    access = Access(existing_workspace(path).root)
+    access = Access(find_workspace(path).root)
     ended = access.revoke(access.local_owner(), key)
-    click.echo(f"revoked {_word()} {ended.id} of {ended.person}")
+    click.echo(f"revoked {_command_word()} {ended.id} of {ended.person}")
 
 
 def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
@@ -157,7 +164,7 @@ def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
         click.echo(f"note: {told}", err=True)
 
 
-def _word() -> str:
+def _command_word() -> str:
     """What whoever typed the command calls it."""
     parent = click.get_current_context().parent
     return "token" if parent is not None and (parent.info_name or "").endswith("token") else "key"

@@ -8,9 +8,9 @@ from shutil import get_terminal_size
 
 import click
 
-from ferrule.cli.shelf import Entry, shelf_of
 from ferrule.cli.show.output import has_colour
 from ferrule.cli.show.screen import fit, pad
+from ferrule.cli.workspace_tools import ListedTool, collect_tools
 from ferrule.definitions.dialects.builtin import DIALECTS
 from ferrule.definitions.reporters.excerpt import count_columns, sanitize
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS
@@ -43,7 +43,7 @@ def command(
 ) -> None:
     """List the tools of the workspace around PATH (by default: here)."""
     workspace = Workspace.open(path)
-    shelf = shelf_of(workspace)
+    shelf = collect_tools(workspace)
     entries = [
         entry
         for entry in shelf.entries
@@ -58,14 +58,14 @@ def command(
         return
     _print(entries)
     beside = _BESIDE if workspace.settings.functions.modules and len(entries) == len(shelf.entries) else ""
-    click.echo(f"{_counted(entries) if entries else 'no tools found'}{beside}")
+    click.echo(f"{_describe_count(entries) if entries else 'no tools found'}{beside}")
     for file in shelf.unreadable:
         click.echo(
             f"ferrule: {sanitize(file)} cannot be read, so it is not listed; 'ferrule check' tells why", err=True
         )
 
 
-def _as_dict(entry: Entry) -> dict[str, object]:
+def _as_dict(entry: ListedTool) -> dict[str, object]:
     outline = entry.outline
     return {
         "tool_id": outline.tool_id,
@@ -83,46 +83,46 @@ def _as_dict(entry: Entry) -> dict[str, object]:
     }
 
 
-def _print(entries: list[Entry]) -> None:
+def _print(entries: list[ListedTool]) -> None:
     rows = [_HEADINGS, *(_row(entry) for entry in entries)]
     widths = [max(count_columns(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
-    room = _room(sum(widths) + 2 * len(widths))
+    room = _remaining_columns(sum(widths) + 2 * len(widths))
     in_colour = has_colour(sys.stdout)
     for number, row in enumerate(rows if entries else ()):
         cells = [pad(text, width) for text, width in zip(row, widths, strict=False)]
         cells.append(fit(row[-1], room))
         if in_colour:
-            cells = [_styled(text, style) for text, style in zip(cells, _styles(entries, number), strict=True)]
+            cells = [_apply_style(text, style) for text, style in zip(cells, _styles(entries, number), strict=True)]
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
-def _counted(entries: list[Entry]) -> str:
+def _describe_count(entries: list[ListedTool]) -> str:
     """How many tools, and how many rows they have where that is something else."""
     tools = len({entry.outline.tool_id for entry in entries})
     told = f"{tools:,} tool{'' if tools == 1 else 's'}"
     return told if tools == len(entries) else f"{told} in {len(entries):,} versions"
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
+def _row(entry: ListedTool) -> tuple[str, ...]:
     outline = entry.outline
     version = sanitize(outline.version or "-")
     names = (sanitize(outline.namespace), sanitize(outline.name), version, outline.dialect)
     return (*names, entry.kind, sanitize(entry.lifecycle), sanitize(entry.description))
 
 
-def _room(taken: int) -> int:
+def _remaining_columns(taken: int) -> int:
     """Columns left for the last one. Nothing is cut in pipes and files."""
     if not sys.stdout.isatty():
         return sys.maxsize
     return max(20, get_terminal_size().columns - taken)
 
 
-def _styles(entries: list[Entry], number: int) -> tuple[str, ...]:
+def _styles(entries: list[ListedTool], number: int) -> tuple[str, ...]:
     if number == 0:
         return (_BOLD,) * len(_HEADINGS)
     entry = entries[number - 1]
     return ("", _BOLD, "", "", "", _LIFECYCLE_STYLES.get(entry.lifecycle, ""), _RED if entry.errors else "")
 
 
-def _styled(text: str, style: str) -> str:
+def _apply_style(text: str, style: str) -> str:
     return f"{style}{text}\x1b[0m" if style else text

@@ -13,7 +13,7 @@ import msgspec
 from ferrule.access.keys import Access
 from ferrule.app.lock.pinning import accept_servers, review_servers
 from ferrule.app.lock.reviews import LockReview, ServerReview
-from ferrule.cli.inbox import demand_admin
+from ferrule.cli.inbox import require_admin
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.definitions.reporters.excerpt import sanitize
@@ -51,7 +51,7 @@ def command(names: tuple[str, ...], path: str, accepts: bool, shows: bool, check
     writes = not (shows or checks)
     by = _owner(workspace) if accepts else ""
     found = run_command(review_servers(workspace))
-    _demand_known(found, names)
+    _check_names(found, names)
     written = found.lock
     if writes and (accepts or any(one.is_first for one in found.servers)):
         by = by or _owner(workspace)
@@ -59,11 +59,11 @@ def command(names: tuple[str, ...], path: str, accepts: bool, shows: bool, check
         written = accept_servers(found, by, at, names if accepts else None, firsts=not accepts or not names)
         if written != found.lock:
             write_lock(workspace.root, written)
-    left = _left(found, written)
+    left = _list_unsettled(found, written)
     if as_json:
         click.echo(json.dumps(_as_dict(found, written, left, by), indent=2, ensure_ascii=True))
     else:
-        for line in _told(found, written, left, by):
+        for line in _print_review(found, written, left, by):
             click.echo(line)
     if any(one.problem for one in found.servers):
         return 2
@@ -72,11 +72,11 @@ def command(names: tuple[str, ...], path: str, accepts: bool, shows: bool, check
 
 def _owner(workspace: Workspace) -> str:
     identity = Access(workspace.root).local_owner()
-    demand_admin(identity)
+    require_admin(identity)
     return identity.principal
 
 
-def _demand_known(found: LockReview, names: tuple[str, ...]) -> None:
+def _check_names(found: LockReview, names: tuple[str, ...]) -> None:
     known = set(found.unused)
     for one in found.servers:
         known.add(one.key)
@@ -88,7 +88,7 @@ def _demand_known(found: LockReview, names: tuple[str, ...]) -> None:
             raise WorkspaceError(f"there is no server, tool or definition {name!r} to lock; 'ferrule lock' lists them")
 
 
-def _left(found: LockReview, written: Lock) -> dict[str, list[ToolDifference]]:
+def _list_unsettled(found: LockReview, written: Lock) -> dict[str, list[ToolDifference]]:
     """What still differs, by server."""
     left: dict[str, list[ToolDifference]] = {}
     for one in found.servers:
@@ -109,7 +109,7 @@ def _is_settled(difference: ToolDifference, pinned: dict[str, Any], one: ServerR
     return pinned.get(name) == one.offered.get(name) and (name == difference.tool or difference.tool not in pinned)
 
 
-def _told(found: LockReview, written: Lock, left: dict[str, list[ToolDifference]], by: str) -> Iterator[str]:
+def _print_review(found: LockReview, written: Lock, left: dict[str, list[ToolDifference]], by: str) -> Iterator[str]:
     if not found.servers:
         yield "there is nothing to lock: no [mcp.servers] or [oxp.servers] in ferrule.toml, no definition with an mcp transport"
     for one in found.servers:
@@ -149,7 +149,7 @@ def _about(one: ServerReview, written: Lock, left: list[ToolDifference], by: str
         yield f"  note: {_cut(note)}"
 
 
-def about(one: ServerReview) -> Iterator[str]:
+def difference_lines(one: ServerReview) -> Iterator[str]:
     """What differs at a server that was looked at, for people."""
     if not one.differences:
         yield f"{one.key}: {_tools(one)}, as accepted"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import click
 
-from ferrule.cli.call_lookup import clock, lasted, latest_rows, ledger, rows_of
+from ferrule.cli.call_lookup import format_clock, format_duration, list_latest_rows, open_ledger, rows_of
 from ferrule.cli.show.output import has_colour
 from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import sanitize
@@ -29,7 +29,7 @@ _TOLD = frozenset({"call", "parked", "ended", "unknown"})
 """Kinds of rows that are news to somebody who watches: a call ended, or waits for a person."""
 
 
-class Wanted(NamedTuple):
+class CallFilter(NamedTuple):
     """Which calls to show."""
 
     tool: str | None = None
@@ -70,7 +70,7 @@ def command(
 
     `ferrule explain ID` tells the whole story of one of them.
     """
-    wanted = Wanted(tool, status, principal)
+    wanted = CallFilter(tool, status, principal)
     source = Workspace.open(path).namespace
     try:
         asyncio.run(_log(path, count, wanted, _Printer(as_json, source if as_events else None), follow))
@@ -106,13 +106,13 @@ class _Printer:
             colour = _COLOURS.get(brief.status, _RED if brief.status in TERMINAL else "")
             status = f"{colour}{status}\x1b[0m" if colour else status
         words = (
-            clock(brief.at),
+            format_clock(brief.at),
             brief.invocation_id,
             f"{sanitize(brief.tool_id):<24}",
             f"{sanitize(brief.principal):<10}",
         )
         why = f"{brief.decision or '-':<8} {brief.error_code or ''}"
-        return f"{'  '.join(words)}  {status} {lasted(brief.duration_ms):>9}  {sanitize(why)}".rstrip()
+        return f"{'  '.join(words)}  {status} {format_duration(brief.duration_ms):>9}  {sanitize(why)}".rstrip()
 
 
 def event_line(event: Event) -> str:
@@ -125,7 +125,7 @@ def event_line(event: Event) -> str:
     said += [str(data[name]) for name in ("abort_reason", "why") if name in data]
     about = event.invocation_id or event.subject or ""
     words = [
-        clock(event.time),
+        format_clock(event.time),
         f"{event.event_type:<34}",
         f"{sanitize(event.tool_id or '-'):<24}",
         sanitize(about),
@@ -133,8 +133,8 @@ def event_line(event: Event) -> str:
     return "  ".join([*words, sanitize(" ".join(said))]).rstrip()
 
 
-async def _log(path: str, count: int, wanted: Wanted, printer: _Printer, follow: bool) -> None:
-    async with ledger(path) as store:
+async def _log(path: str, count: int, wanted: CallFilter, printer: _Printer, follow: bool) -> None:
+    async with open_ledger(path) as store:
         newest = await store.rows_before(None, 1)
         seq = newest[0].seq if newest else 0
         if printer.source is None:
@@ -149,10 +149,10 @@ async def _log(path: str, count: int, wanted: Wanted, printer: _Printer, follow:
             sys.stdout.write("no calls found\n")
 
 
-async def latest_calls(store: Store, count: int, wanted: Wanted) -> list[Brief]:
+async def latest_calls(store: Store, count: int, wanted: CallFilter) -> list[Brief]:
     """The latest calls that are wanted, the newest last."""
     found: list[Brief] = []
-    async for row in latest_rows(store):
+    async for row in list_latest_rows(store):
         if len(found) >= count:
             break
         if wanted.has_tool(row) and wanted.status in (None, row.outcome):
@@ -163,7 +163,7 @@ async def latest_calls(store: Store, count: int, wanted: Wanted) -> list[Brief]:
     return sorted(found, key=lambda brief: brief.at)
 
 
-async def _latest_events(store: Store, count: int, wanted: Wanted, source: str) -> list[Event]:
+async def _latest_events(store: Store, count: int, wanted: CallFilter, source: str) -> list[Event]:
     found: list[Event] = []
     before: int | None = None
     while len(found) < count and (rows := await store.rows_before(before, _PAGE)):
@@ -174,7 +174,7 @@ async def _latest_events(store: Store, count: int, wanted: Wanted, source: str) 
     return found[-count:] if count else []
 
 
-async def _is_wanted(store: Store, row: StoredEntry, wanted: Wanted) -> bool:
+async def _is_wanted(store: Store, row: StoredEntry, wanted: CallFilter) -> bool:
     if not wanted.has_tool(row):
         return False
     if wanted.status is None and wanted.principal is None:
@@ -183,7 +183,7 @@ async def _is_wanted(store: Store, row: StoredEntry, wanted: Wanted) -> bool:
     return bool(rows) and wanted.fits(read_brief(rows))
 
 
-async def _follow(store: Store, seq: int, wanted: Wanted, printer: _Printer) -> None:
+async def _follow(store: Store, seq: int, wanted: CallFilter, printer: _Printer) -> None:
     sys.stdout.flush()
     async for row in _rows_from(store, seq):
         if printer.source is not None and await _is_wanted(store, row, wanted):

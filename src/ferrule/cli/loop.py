@@ -23,7 +23,7 @@ def run_command(main: Coroutine[Any, Any, T]) -> T:
     runner = asyncio.Runner()
     told = asyncio.Event()
     try:
-        return runner.run(_heeding_sigterm(main, told))
+        return runner.run(_cancel_on_sigterm(main, told))
     except asyncio.CancelledError:
         if told.is_set():
             raise SystemExit(_TERMINATED) from None
@@ -32,7 +32,7 @@ def run_command(main: Coroutine[Any, Any, T]) -> T:
         _close(runner)
 
 
-async def _heeding_sigterm(main: Coroutine[Any, Any, T], told: asyncio.Event) -> T:
+async def _cancel_on_sigterm(main: Coroutine[Any, Any, T], told: asyncio.Event) -> T:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
 

@@ -36,10 +36,10 @@ _MOST_CALLS = 50
 
 def tools_here(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """The ids of the tools of the workspace around here that begin so."""
-    from ferrule.cli.shelf import shelf_of
+    from ferrule.cli.workspace_tools import collect_tools
 
     try:
-        shelf = shelf_of(Workspace.open("."), lambda outline: False)
+        shelf = collect_tools(Workspace.open("."), lambda outline: False)
     except FerruleError:  # the command itself tells what is wrong
         return []
     return [entry.outline.tool_id for entry in shelf.entries if entry.outline.tool_id.startswith(incomplete)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import click
 
-from ferrule.cli.inbox import Desk, sit_down
+from ferrule.cli.inbox import PersonInbox, open_inbox
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import has_colour
 from ferrule.definitions.reporters.excerpt import sanitize
@@ -25,7 +25,7 @@ _LABEL = 10
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
-def card(waiting: InboxItem, *, in_colour: bool = False) -> str:
+def card_lines(waiting: InboxItem, *, in_colour: bool = False) -> str:
     """One call, in full. Nothing of its input is left out or cut."""
     request = waiting.request
     version = f" {request.tool_version}" if request.tool_version else ""
@@ -44,7 +44,7 @@ def card(waiting: InboxItem, *, in_colour: bool = False) -> str:
 def _fields(waiting: InboxItem) -> Iterator[tuple[str, str]]:
     request = waiting.request
     agent = f"{request.agent} for " if request.agent else ""
-    yield "asks", f"{agent}{request.principal}, {duration(waiting.age_seconds)} ago"
+    yield "asks", f"{agent}{request.principal}, {format_duration(waiting.age_seconds)} ago"
     yield "because", " ".join(request.message.split("\n"))
     if waiting.says != request.tool_title:
         yield "does", " ".join(waiting.says.split())
@@ -54,12 +54,12 @@ def _fields(waiting: InboxItem) -> Iterator[tuple[str, str]]:
     if request.purpose == "approval":
         yield "needs", _needs(waiting)
     if request.purpose == "input":
-        yield "for", _assigned(waiting)
+        yield "for", _describe_assignees(waiting)
     if waiting.answer_schema:
         yield "answer", json.dumps(waiting.answer_schema, ensure_ascii=False)
     if waiting.expires_in_seconds is not None:
         left = waiting.expires_in_seconds
-        yield "expires", f"in {duration(left)}" if left > 0 else f"{duration(-left)} ago"
+        yield "expires", f"in {format_duration(left)}" if left > 0 else f"{format_duration(-left)} ago"
     for place, update in enumerate(request.suggested_updates):
         rule = json.dumps(update.get("rule", update), ensure_ascii=False)
         yield f"rule {place}", f"{rule}\n(suggested; --accept-rule {place} takes it into the policy)"
@@ -84,7 +84,7 @@ def _needs(waiting: InboxItem) -> str:
     return text
 
 
-def _assigned(waiting: InboxItem) -> str:
+def _describe_assignees(waiting: InboxItem) -> str:
     """Who a task is for, and who handed it on."""
     requirement = waiting.request.requirement
     who = f"a reply by {requirement.reply_channel}" if requirement.is_reply_only else format_approvers(requirement)
@@ -95,7 +95,7 @@ def _assigned(waiting: InboxItem) -> str:
     return "\n".join(lines)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A length of time in its two largest units: `23 h 57 min`."""
     left, parts = int(seconds), []
     for size, name in _UNITS:
@@ -130,17 +130,17 @@ def command(path: str, as_json: bool, watch: bool) -> int:
 
 
 async def _pending(path: str, as_json: bool, watch: bool) -> None:
-    async with sit_down(path) as desk:
+    async with open_inbox(path) as desk:
         items = await desk.inbox.pending()
-        show(items, as_json)
+        print_pending(items, as_json)
         while watch:
-            items = await _changed(desk, items)
+            items = await _wait_for_change(desk, items)
             if sys.stdout.isatty() and not as_json:
                 sys.stdout.write("\x1b[2J\x1b[H")
-            show(items, as_json)
+            print_pending(items, as_json)
 
 
-async def _changed(desk: Desk, before: list[InboxItem]) -> list[InboxItem]:
+async def _wait_for_change(desk: PersonInbox, before: list[InboxItem]) -> list[InboxItem]:
     """The list, once it is another one."""
     while True:
         newest = await desk.app.store.rows_before(None, 1)
@@ -155,13 +155,13 @@ def _state(item: InboxItem) -> tuple[object, ...]:
     return request.invocation_id, request.requested_at, item.state, item.binding, counts, item.will_not_run
 
 
-def show(items: list[InboxItem], as_json: bool) -> None:
+def print_pending(items: list[InboxItem], as_json: bool) -> None:
     """Print the list."""
     if as_json:
         click.echo(json.dumps([item.to_dict() for item in items], indent=2, ensure_ascii=False))
     else:
         in_colour = has_colour(sys.stdout)
-        sys.stdout.writelines(card(item, in_colour=in_colour) + "\n" for item in items)
+        sys.stdout.writelines(card_lines(item, in_colour=in_colour) + "\n" for item in items)
         sys.stdout.write(_summary(items))
     sys.stdout.flush()
 

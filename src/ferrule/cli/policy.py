@@ -30,7 +30,7 @@ from ferrule.workspace.releases import build_in_memory
 from ferrule.workspace.workspace import Workspace
 
 
-class Trial:
+class WorkspaceTrial:
     """A workspace's tools and rules, to be asked about calls."""
 
     def __init__(self, workspace: Workspace, *, is_personal: bool) -> None:
@@ -48,11 +48,11 @@ class Trial:
         """The ruling for one call. Raises PolicyError when the caller has no such tool."""
         return asyncio.run(self._asked.try_call(name, arguments, caller))
 
-    def test(self, cases: Iterable[Case]) -> list[CaseResult]:
+    def test_cases(self, cases: Iterable[Case]) -> list[CaseResult]:
         """What becomes of a table of cases."""
         return asyncio.run(self._asked.test_cases(cases))
 
-    def considered(self, tried: TrialCall) -> list[RuleExplanation]:
+    def explain(self, tried: TrialCall) -> list[RuleExplanation]:
         """Every rule, with what came of it."""
         return self._asked.explain(tried)
 
@@ -82,10 +82,10 @@ def explain(
     tool: str, given: str, principal: str, agent: str | None, channel: str, unattended: bool, as_json: bool, path: str
 ) -> None:
     """Say what the policy would decide about a call of TOOL, and what became of each rule."""
-    trial = Trial(Workspace.open(path), is_personal=True)
+    trial = WorkspaceTrial(Workspace.open(path), is_personal=True)
     caller = {"principal": principal, "agent": agent, "channel": channel, "is_interactive": not unattended}
     tried = trial.try_call(tool, _arguments(given), caller)
-    considered = trial.considered(tried)
+    considered = trial.explain(tried)
     if as_json:
         click.echo(json.dumps(_record(tried, considered), indent=2, ensure_ascii=False))
     else:
@@ -103,7 +103,7 @@ def run_cases(file: str | None, as_json: bool, path: str) -> int:
     """
     workspace = Workspace.open(path)
     cases = _cases(Path(file) if file is not None else workspace.root / CASES)
-    results = Trial(workspace, is_personal=False).test(cases)
+    results = WorkspaceTrial(workspace, is_personal=False).test_cases(cases)
     failed = sum(not result.passed for result in results)
     if as_json:
         records = [msgspec.to_builtins(result) for result in results]
@@ -157,7 +157,7 @@ def _lines(tried: TrialCall, considered: list[RuleExplanation]) -> Iterator[str]
         return
     yield f"mode      {ruling.mode}"
     if ruling.behavior == "ask":
-        yield f"approval  {_demands(ruling.requirement)}"
+        yield f"approval  {_describe_demands(ruling.requirement)}"
     if ruling.shadow is not None:
         yield f"shadow    {ruling.shadow.policy_ref} would say {ruling.shadow.behavior}: {ruling.shadow.message}"
 
@@ -171,7 +171,7 @@ def _facts(tried: TrialCall) -> Iterator[str]:
     yield from tried.preview.failures
 
 
-def _demands(wanted: Requirement) -> str:
+def _describe_demands(wanted: Requirement) -> str:
     who = " or ".join(wanted.approvers) if wanted.approvers else "anybody who may approve"
     people = f", {wanted.people} people" if wanted.people > 1 else ""
     others = ", not the requester" if wanted.not_requester else ""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from ferrule.cli.build import as_dict, key_file, key_lines, show_refusal, told
+from ferrule.cli.build import as_dict, build_lines, find_key_file, key_lines, show_refusal
 from ferrule.cli.show.output import ProgressBar, now_option
 from ferrule.errors import BuildRefused
 from ferrule.workspace.releases import PublishResult, publish
@@ -38,13 +38,13 @@ def command(
                 at=at,
                 message=message,
                 approved_by=approved_by,
-                key_file=key_file(),
+                key_file=find_key_file(),
                 now=now,
                 progress=progress,
             )
     except BuildRefused as refused:
         return show_refusal(refused, format)
-    click.echo(json.dumps(_as_dict(done), indent=2) if format == "json" else _told(done))
+    click.echo(json.dumps(_as_dict(done), indent=2) if format == "json" else _release_lines(done))
     return 0
 
 
@@ -55,13 +55,13 @@ def _user() -> str:
         return "unknown"
 
 
-def _told(done: PublishResult) -> str:
+def _release_lines(done: PublishResult) -> str:
     if not done.is_new:
         return "\n".join(
             [*key_lines(done.built), f"nothing to publish: release {done.release.number} has the same content"]
         )
     approved = f", approved by {done.release.approved_by}" if done.release.approved_by else ""
-    return f"{told(done.built)}\npublished release {done.release.number} by {done.release.released_by}{approved}"
+    return f"{build_lines(done.built)}\npublished release {done.release.number} by {done.release.released_by}{approved}"
 
 
 def _as_dict(done: PublishResult) -> dict[str, object]:

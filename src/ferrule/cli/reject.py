@@ -7,9 +7,9 @@ import json
 
 import click
 
-from ferrule.cli.inbox import sit_down
+from ferrule.cli.inbox import open_inbox
 from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
-from ferrule.cli.show.outcome import record_of
+from ferrule.cli.show.outcome import make_record
 from ferrule.model.result import Result
 
 
@@ -25,11 +25,11 @@ def command(call: str, path: str, reason: str, as_json: bool) -> None:
     """
     result = asyncio.run(_reject(path, call, reason))
     if as_json:
-        click.echo(json.dumps(record_of(result), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(make_record(result), indent=2, ensure_ascii=False))
     else:
         click.echo(f"rejected {result.invocation_id}")
 
 
 async def _reject(path: str, prefix: str, reason: str) -> Result:
-    async with sit_down(path) as desk:
+    async with open_inbox(path) as desk:
         return await desk.inbox.reject(await desk.inbox.resolve(prefix), reason=reason)

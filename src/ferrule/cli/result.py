@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from ferrule.cli.call_lookup import find_call, lasted, ledger
+from ferrule.cli.call_lookup import find_call, format_duration, open_ledger
 from ferrule.cli.options import calls_here
-from ferrule.cli.show.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS, code_of, record_of
+from ferrule.cli.show.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS, exit_code_of, make_record
 from ferrule.cli.show.output import ProgressBar, json_text
 from ferrule.contracts.payloads import PayloadGone, StoredPayload, address_of
 from ferrule.definitions.reporters.excerpt import sanitize
@@ -36,7 +36,7 @@ from ferrule.runtime.pipeline.results.payload_access import list_payload_uris, w
 from ferrule.workspace.workspace import Workspace
 
 
-class Saved(NamedTuple):
+class SavedFile(NamedTuple):
     """One file that was written."""
 
     path: Path
@@ -44,42 +44,42 @@ class Saved(NamedTuple):
     is_verified: bool
 
 
-class Content(NamedTuple):
+class InlineContent(NamedTuple):
     """The content of a result that needed no store."""
 
     data: bytes
     suffix: str
 
 
-def content_of(result: Result) -> Content:
+def find_inline_content(result: Result) -> InlineContent:
     """What a result itself has of its output."""
     if result.structured_content is not None:
-        return Content(msgspec.json.format(msgspec.json.encode(result.structured_content)) + b"\n", ".json")
+        return InlineContent(msgspec.json.format(msgspec.json.encode(result.structured_content)) + b"\n", ".json")
     if all(block.get("type") == "text" for block in result.content):
-        return Content(result.text.encode(errors="replace"), ".txt")
-    return Content(msgspec.json.format(msgspec.json.encode(result.content)) + b"\n", ".json")
+        return InlineContent(result.text.encode(errors="replace"), ".txt")
+    return InlineContent(msgspec.json.format(msgspec.json.encode(result.content)) + b"\n", ".json")
 
 
-async def written_out(payloads: FilePayloads, kept: list[StoredPayload], result: Result) -> None:
+async def print_output(payloads: FilePayloads, kept: list[StoredPayload], result: Result) -> None:
     """Print the whole output as it is. Raises PayloadGone."""
     out = sys.stdout.buffer
     if not kept:
-        out.write(content_of(result).data)
+        out.write(find_inline_content(result).data)
     for one in kept:
         async for chunk in payloads.stream(one.uri):
             out.write(chunk)
     out.flush()
 
 
-async def save(
+async def save_output(
     payloads: FilePayloads, kept: list[StoredPayload], result: Result, target: str, force: bool
-) -> list[Saved]:
+) -> list[SavedFile]:
     """Write the output to a file, or everything that is stored of it into a folder. Raises PayloadGone, WorkspaceError."""
     path = Path(target)
     if len(kept) > 1 and not path.is_dir():
         raise WorkspaceError(f"{len(kept)} outputs are stored of this call; name a folder that exists to save them in")
     if not kept:
-        content = content_of(result)
+        content = find_inline_content(result)
         where = path / f"{result.invocation_id}{content.suffix}" if path.is_dir() else path
         return [await _write(where, _once(content.data), len(content.data), force=force, is_verified=False)]
     saved = []
@@ -100,7 +100,7 @@ def _name(kept: StoredPayload) -> str:
     return kept.name or f"{kept.owner.invocation_id}-{number}{suffix}"
 
 
-async def _write(path: Path, chunks: AsyncIterator[bytes], size: int, *, force: bool, is_verified: bool) -> Saved:
+async def _write(path: Path, chunks: AsyncIterator[bytes], size: int, *, force: bool, is_verified: bool) -> SavedFile:
     """Beside its place first, so that a file under its own name is whole."""
     if path.exists() and not force:
         raise WorkspaceError(f"{path} is there already; --force replaces it")
@@ -125,10 +125,10 @@ async def _write(path: Path, chunks: AsyncIterator[bytes], size: int, *, force: 
     finally:
         with suppress(OSError):
             os.unlink(part)
-    return Saved(path, done, is_verified)
+    return SavedFile(path, done, is_verified)
 
 
-class Stored(NamedTuple):
+class StoredOutput(NamedTuple):
     """One stored output of the call: what is known of it, or why it cannot be had."""
 
     uri: str
@@ -136,12 +136,12 @@ class Stored(NamedTuple):
     gone: PayloadGone | None
 
 
-class Found(NamedTuple):
+class CallOutputs(NamedTuple):
     """A call, how it ended, and what was stored of it."""
 
     story: Story
     answer: Result | Pending
-    stored: list[Stored]
+    stored: list[StoredOutput]
 
 
 @click.command()
@@ -169,9 +169,9 @@ async def _run(path: str, call: str, target: str | None, force: bool, is_raw: bo
     settings = Workspace.open(path)
     store = FilePayloads(settings.root / settings.settings.results.path, Clock().now)
     try:
-        found = await _found(path, call, store)
+        found = await _find_result(path, call, store)
         if target is not None or is_raw:
-            return await _give(found, store, target, force)
+            return await _deliver_output(found, store, target, force)
     finally:
         await store.aclose()
     if as_json:
@@ -179,27 +179,29 @@ async def _run(path: str, call: str, target: str | None, force: bool, is_raw: bo
     else:
         for line in _lines(found):
             sys.stdout.write(line + "\n")
-    return code_of(found.answer)
+    return exit_code_of(found.answer)
 
 
-async def _found(path: str, call: str, payloads: FilePayloads) -> Found:
-    async with ledger(path) as store:
+async def _find_result(path: str, call: str, payloads: FilePayloads) -> CallOutputs:
+    async with open_ledger(path) as store:
         rows = await find_call(store, call)
         opened = await store.find_open(rows[0].call)
     answer = read_answer(rows, opened.state if opened is not None else None)
     if answer is None:
         raise LedgerError(f"the ledger has no rows of {call}")
-    return Found(Story(rows), answer, [await _stored(payloads, rows, uri) for uri in list_payload_uris(rows)])
+    return CallOutputs(
+        Story(rows), answer, [await _list_stored(payloads, rows, uri) for uri in list_payload_uris(rows)]
+    )
 
 
-async def _stored(payloads: FilePayloads, rows: Sequence[StoredEntry], uri: str) -> Stored:
+async def _list_stored(payloads: FilePayloads, rows: Sequence[StoredEntry], uri: str) -> StoredOutput:
     try:
-        return Stored(uri, await payloads.describe(uri), None)
+        return StoredOutput(uri, await payloads.describe(uri), None)
     except PayloadGone as gone:
-        return Stored(uri, None, why_gone(rows, uri, gone, Clock().now()))
+        return StoredOutput(uri, None, why_gone(rows, uri, gone, Clock().now()))
 
 
-async def _give(found: Found, payloads: FilePayloads, target: str | None, force: bool) -> int:
+async def _deliver_output(found: CallOutputs, payloads: FilePayloads, target: str | None, force: bool) -> int:
     """The whole output, into a file or to standard output."""
     if isinstance(found.answer, Pending):
         click.echo(f"there is nothing to save yet: {sanitize(found.answer.message)}", err=True)
@@ -211,46 +213,43 @@ async def _give(found: Found, payloads: FilePayloads, target: str | None, force:
     kept = [stored.kept for stored in found.stored if stored.kept is not None]
     try:
         if target is None:
-            await written_out(payloads, kept, found.answer)
+            await print_output(payloads, kept, found.answer)
             return SUCCEEDED
-        for saved in await save(payloads, kept, found.answer, target, force):
-            click.echo(_told(saved))
+        for saved in await save_output(payloads, kept, found.answer, target, force):
+            click.echo(_result_lines(saved))
     except PayloadGone as gone:
         click.echo(f"the output cannot be had: {gone}; nothing was written", err=True)
         return ENDED_WITH_ERROR
     return SUCCEEDED
 
 
-def _told(saved: Saved) -> str:
+def _result_lines(saved: SavedFile) -> str:
     verified = ", verified" if saved.is_verified else ""
     return f"saved {saved.size:,} bytes to {saved.path}{verified}"
 
 
-def _record(found: Found) -> dict[str, Any]:
+def _record(found: CallOutputs) -> dict[str, Any]:
     if isinstance(found.answer, Pending):
-        return {**record_of(found.answer), "is_pending": True}
+        return {**make_record(found.answer), "is_pending": True}
     notes = found.story.notes
     stored = [
         {"uri": stored.uri, "is_there": stored.gone is None, "reason": stored.gone.reason if stored.gone else None}
         for stored in found.stored
     ]
-    return {**record_of(found.answer), "persistence": notes.get("persistence", []), "stored": stored}
+    return {**make_record(found.answer), "persistence": notes.get("persistence", []), "stored": stored}
 
 
-def _lines(found: Found) -> list[str]:
+def _lines(found: CallOutputs) -> list[str]:
     story, answer = found.story, found.answer
     if isinstance(answer, Pending):
-        return [
-            f"{story.invocation_id}  {sanitize(story.header.tool_name)}  {answer.state}",
-            sanitize(answer.message),
-        ]
-    took = lasted(story.duration_ms)
+        return [f"{story.invocation_id}  {sanitize(story.header.tool_name)}  {answer.state}", sanitize(answer.message)]
+    took = format_duration(story.duration_ms)
     lines = [f"{story.invocation_id}  {sanitize(story.header.tool_name)}  {answer.status}  {took}"]
     if answer.error is not None:
         lines.append(f"{answer.error.error_class}: {sanitize(answer.error.message)}")
     if story.is_erased:
         lines.append("its content was erased; that it was called, by whom and how it ended stays on record")
-    elif answer.error is None or content_of(answer).data.decode(errors="replace") != answer.error.message:
+    elif answer.error is None or find_inline_content(answer).data.decode(errors="replace") != answer.error.message:
         lines += ["", *map(sanitize, answer.text.split("\n"))]
     if answer.redaction_state != "none":
         taken = ", ".join(map(str, story.notes.get("redactions", ()))) or "withheld"
@@ -260,7 +259,7 @@ def _lines(found: Found) -> list[str]:
     return lines
 
 
-def _stored_line(stored: Stored, invocation_id: str) -> str:
+def _stored_line(stored: StoredOutput, invocation_id: str) -> str:
     if stored.kept is None:
         return f"stored: {stored.gone}"
     kept = stored.kept

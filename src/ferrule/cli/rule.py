@@ -40,11 +40,11 @@ def command(code: str | None, as_json: bool) -> None:
         listed = [_as_dict(page) for page in pages]
         click.echo(_json(listed) if as_json else _list(pages), nl=False)
     else:
-        page = find(code)
+        page = find_rule(code)
         click.echo(_json(_as_dict(page)) if as_json else _page(page), nl=False)
 
 
-def find(word: str) -> RuleInfo:
+def find_rule(word: str) -> RuleInfo:
     """The rule of that code or name, in any letter case. Raises SettingsError with the nearest known one."""
     pages = list_rule_pages()
     wanted = word.lower()

@@ -17,7 +17,14 @@ import msgspec
 
 from ferrule.access.keys import Access
 from ferrule.cli.loop import run_command
-from ferrule.cli.workspace_choice import NAMES, Note, existing_workspace, forgetting, noted, serve_settings
+from ferrule.cli.workspace_choice import (
+    NAMES,
+    AddressNote,
+    find_workspace,
+    join_serve_settings,
+    note_address,
+    remove_notes,
+)
 from ferrule.errors import AccessError, SettingsError
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.client_setup import CLIENTS, ServedWorkspace, explain_snippet, write_snippet
@@ -79,17 +86,17 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
     _PROCESSES and _LOG_LEVEL, then these options.
     """
     if imported is not None:
-        from ferrule.cli.import_config import take_over
+        from ferrule.cli.import_config import import_servers
 
-        take_over(path, imported)
-    workspace = existing_workspace(path)
-    settings = serve_settings(workspace, _said(options))
-    _demand_sense(settings, stdio, snippet, options)
+        import_servers(path, imported)
+    workspace = find_workspace(path)
+    settings = join_serve_settings(workspace, _options_given(options))
+    _check_options(settings, stdio, snippet, options)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     if settings.log_level != "warning":
         logging.getLogger("ferrule").setLevel(settings.log_level.upper())
     if snippet is not None:
-        place = _named(workspace, settings)
+        place = _describe_address(workspace, settings)
         click.echo(CLIENTS[snippet](place))
         if note := explain_snippet(snippet, place):
             click.echo(note, err=True)
@@ -102,14 +109,14 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
         gc.enable()
 
 
-def _settled() -> None:
+def _freeze_memory() -> None:
     """What is loaded now stays until the end: the collector need not look at it again."""
     gc.freeze()
     gc.set_threshold(_GARBAGE_EVERY)
     gc.enable()
 
 
-def _without_holes() -> None:
+def _tune_malloc() -> None:
     """Have the C library give large blocks back to the system one by one. By itself it begins to take them from its heap once a
     large one was freed, where small ones that stay keep the room of large ones that went."""
     with suppress(OSError, AttributeError, ValueError):  # another C library
@@ -125,7 +132,7 @@ def _serve_stdio(path: str, settings: ServeSettings) -> int:
         )
     from ferrule.servers.mcp.transports.stdio_run import serve_stdio
 
-    run_command(serve_stdio(path, settings, _settled))
+    run_command(serve_stdio(path, settings, _freeze_memory))
     return 0
 
 
@@ -136,36 +143,40 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
     if problem is not None:
         raise SettingsError(problem)
     is_child = options["fd"] is not None
-    for warning in () if is_child else (*binding.list_bind_warnings(settings), *_unknown(workspace, settings)):
+    for warning in (
+        () if is_child else (*binding.list_bind_warnings(settings), *_list_unknown_names(workspace, settings))
+    ):
         click.echo(f"warning: {warning}", err=True)
-    _without_holes()
+    _tune_malloc()
     listening = serving.bind_socket(settings, options["fd"])
     place = _place(workspace, settings, serving.find_address(settings, listening))
-    notes: list[Note] = []
+    notes: list[AddressNote] = []
 
-    def begun(tools: str) -> None:
-        _settled()
+    def report_start(tools: str) -> None:
+        _freeze_memory()
         if not is_child:
             at = serving.find_local_address(listening)
-            notes.extend(noted(workspace.root, at))
-            click.echo(_told_json(place, settings, at) if options["as_json"] else _told(place, settings, tools, at))
+            notes.extend(note_address(workspace.root, at))
+            click.echo(
+                _start_record(place, settings, at) if options["as_json"] else _start_lines(place, settings, tools, at)
+            )
             sys.stdout.flush()
             if options["opens_console"]:
                 _open_console(place)
 
-    with forgetting(notes):
+    with remove_notes(notes):
         if settings.processes > 1:
             from ferrule.servers.processes import ServerProcesses
 
-            processes = ServerProcesses(listening, _again(workspace, options), settings.processes)
+            processes = ServerProcesses(listening, _repeat_options(workspace, options), settings.processes)
             Access(workspace.root).prepare()  # so that they are there when somebody is told so
-            begun("")
+            report_start("")
             return processes.run(settings.shutdown_seconds)
-        run_command(serving.serve_http(workspace.root, settings, listening, begun))
+        run_command(serving.serve_http(workspace.root, settings, listening, report_start))
     return 0
 
 
-def _unknown(workspace: Workspace, settings: ServeSettings) -> list[str]:
+def _list_unknown_names(workspace: Workspace, settings: ServeSettings) -> list[str]:
     """What keys and grants name, and the workspace does not have."""
     if not settings.auth:
         return []
@@ -174,7 +185,7 @@ def _unknown(workspace: Workspace, settings: ServeSettings) -> list[str]:
     return list_unknown_names(names_here(workspace), settings.grants, list_valid_keys(workspace.root))
 
 
-def _said(options: dict[str, Any]) -> dict[str, Any]:
+def _options_given(options: dict[str, Any]) -> dict[str, Any]:
     """What the options say of the settings."""
     said = {name: value for name in NAMES if (value := options[name]) is not None}
     if options["no_auth"]:
@@ -184,7 +195,7 @@ def _said(options: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _demand_sense(settings: ServeSettings, is_stdio: bool, snippet: str | None, options: dict[str, Any]) -> None:
+def _check_options(settings: ServeSettings, is_stdio: bool, snippet: str | None, options: dict[str, Any]) -> None:
     """Raises UsageError for options that would do nothing."""
     if snippet is not None and is_stdio:
         raise click.UsageError("--snippet only prints, so --stdio does nothing with it; leave one of them out")
@@ -196,7 +207,7 @@ def _demand_sense(settings: ServeSettings, is_stdio: bool, snippet: str | None, 
         raise click.UsageError("--dangerously-open does nothing without --no-auth; add that, or leave it out")
 
 
-def _again(workspace: Workspace, options: dict[str, Any]) -> list[str]:
+def _repeat_options(workspace: Workspace, options: dict[str, Any]) -> list[str]:
     """The options of this command, for a server process."""
     words = ["--workspace", str(workspace.root)]
     for name in ("host", "port", "public_url", "log_level"):
@@ -208,39 +219,41 @@ def _again(workspace: Workspace, options: dict[str, Any]) -> list[str]:
 
 
 def _place(workspace: Workspace, settings: ServeSettings, url: str) -> ServedWorkspace:
-    return ServedWorkspace(workspace.namespace, _short(workspace.root), url, settings.mcp.path, not settings.auth)
+    return ServedWorkspace(
+        workspace.namespace, _shorten_folder(workspace.root), url, settings.mcp.path, not settings.auth
+    )
 
 
-def _named(workspace: Workspace, settings: ServeSettings) -> ServedWorkspace:
+def _describe_address(workspace: Workspace, settings: ServeSettings) -> ServedWorkspace:
     """Where it would be served, for somebody in any folder."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     at = settings.public_url or f"http://{host}:{settings.port}"
     if not settings.port and not settings.public_url:  # a free one, known once it is served
-        from ferrule.cli.console import server_of
+        from ferrule.cli.console import find_server
 
-        at = server_of(workspace.root, settings) or f"http://{host}:PORT"
+        at = find_server(workspace.root, settings) or f"http://{host}:PORT"
     place = _place(workspace, settings, at)
     return msgspec.structs.replace(place, root=workspace.root.absolute())
 
 
-def _short(folder: Path) -> Path:
+def _shorten_folder(folder: Path) -> Path:
     """A folder as one would type it from here."""
     here = Path.cwd()
     return folder.absolute().relative_to(here) if folder.absolute().is_relative_to(here) else folder.absolute()
 
 
-def _told_json(place: ServedWorkspace, settings: ServeSettings, at: str) -> str:
+def _start_record(place: ServedWorkspace, settings: ServeSettings, at: str) -> str:
     return json.dumps({"url": place.url, "mcp": place.mcp, "oxp": place.url + settings.oxp.path, "http": f"{place.url}/v1",
                        "console": f"{place.url}/console/",
                        "listening": at, "pid": os.getpid()})  # fmt: skip
 
 
-def _told(place: ServedWorkspace, settings: ServeSettings, tools: str, at: str) -> str:
+def _start_lines(place: ServedWorkspace, settings: ServeSettings, tools: str, at: str) -> str:
     by = f" by {settings.processes} processes" if settings.processes > 1 else ""
     lines = [
         f"Serving {place.name}{f', {tools}' if tools else ''}{by}. Ctrl-C stops.",
         "",
-        f"  Console  {_console(place)}",
+        f"  Console  {_describe_console(place)}",
         f"  MCP      {place.mcp}",
         f"  OXP      {place.url}{settings.oxp.path}",
         f"  HTTP     {place.url}/v1   (described at {place.url}/v1/docs)",
@@ -254,7 +267,7 @@ def _told(place: ServedWorkspace, settings: ServeSettings, tools: str, at: str) 
             "",
         ]
     lines += [
-        f"{_who(place, settings)} Connect, for example:",
+        f"{_describe_callers(place, settings)} Connect, for example:",
         "",
         f"  {write_snippet('claude-code', place)}",
         f"  {write_snippet('curl', place)}",
@@ -265,29 +278,29 @@ def _told(place: ServedWorkspace, settings: ServeSettings, tools: str, at: str) 
     return "\n".join(lines)
 
 
-def _console(place: ServedWorkspace) -> str:
+def _describe_console(place: ServedWorkspace) -> str:
     """Where people look; on a terminal a link that signs its reader in, once."""
     plain = f"{place.url}/console/"
     if place.is_open or not sys.stdout.isatty():
         return plain
-    from ferrule.cli.console import console_link
+    from ferrule.cli.console import make_console_link
 
     try:
-        return console_link(Access(place.root), place.url)
+        return make_console_link(Access(place.root), place.url)
     except AccessError:
         return plain
 
 
 def _open_console(place: ServedWorkspace) -> None:
     """Show the console to whoever sits here; without a screen, or a token to come with, nothing happens."""
-    from ferrule.cli.console import can_open, console_link, open_browser
+    from ferrule.cli.console import can_open, make_console_link, open_browser
 
     if can_open():
         with suppress(AccessError):
-            open_browser(f"{place.url}/console/" if place.is_open else console_link(Access(place.root), place.url))
+            open_browser(f"{place.url}/console/" if place.is_open else make_console_link(Access(place.root), place.url))
 
 
-def _who(place: ServedWorkspace, settings: ServeSettings) -> str:
+def _describe_callers(place: ServedWorkspace, settings: ServeSettings) -> str:
     """Who may call."""
     if place.is_open:
         from ferrule.infra.network.urls import is_loopback

@@ -7,9 +7,9 @@ import json
 
 import click
 
-from ferrule.cli.inbox import sit_down
+from ferrule.cli.inbox import open_inbox
 from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
-from ferrule.cli.show.outcome import record_of
+from ferrule.cli.show.outcome import make_record
 from ferrule.model.result import Result
 
 
@@ -28,11 +28,11 @@ def command(call: str, path: str, happened: bool | None, reason: str, as_json: b
         raise click.UsageError("say --happened or --did-not-happen")
     result = asyncio.run(_settle(path, call, happened, reason))
     if as_json:
-        click.echo(json.dumps(record_of(result), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(make_record(result), indent=2, ensure_ascii=False))
     else:
         click.echo(f"settled {result.invocation_id}: the tool {'acted' if happened else 'did not act'}")
 
 
 async def _settle(path: str, prefix: str, happened: bool, reason: str) -> Result:
-    async with sit_down(path) as desk:
+    async with open_inbox(path) as desk:
         return await desk.inbox.settle(await desk.inbox.resolve(prefix), happened=happened, note=reason)

@@ -15,8 +15,8 @@ import click
 import msgspec
 
 from ferrule.cli.options import tools_here
-from ferrule.cli.shelf import Entry, Shelf, Use, line_of, shelf_of
 from ferrule.cli.show.output import has_colour
+from ferrule.cli.workspace_tools import ListedTool, ToolReference, WorkspaceTools, collect_tools, find_line
 from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.model.hints import nearest
@@ -55,9 +55,9 @@ _GUIDANCE = {"use_when": "use when", "avoid_when": "avoid when", "side_effects":
 def command(tool: str, path: str, as_json: bool) -> int:
     """Show one tool in full. TOOL is its id or name; add @VERSION where there are several versions."""
     workspace = Workspace.open(path)
-    shelf = shelf_of(workspace, lambda outline: _is_meant(outline, tool))
-    entries = _find(shelf, tool)
-    place = f"{entries[0].file}:{line_of(workspace, entries[0])}"
+    shelf = collect_tools(workspace, lambda outline: _is_meant(outline, tool))
+    entries = _find_tools(shelf, tool)
+    place = f"{entries[0].file}:{find_line(workspace, entries[0])}"
     if as_json:
         click.echo(json.dumps(_as_dict(entries[0], shelf, place), indent=2, ensure_ascii=False))
     else:
@@ -68,7 +68,7 @@ def command(tool: str, path: str, as_json: bool) -> int:
     return 0 if entries[0].tool is not None else 1
 
 
-def _find(shelf: Shelf, word: str) -> list[Entry]:
+def _find_tools(shelf: WorkspaceTools, word: str) -> list[ListedTool]:
     """The tools a word names, newest version first."""
     found = [entry for entry in shelf.entries if _is_meant(entry.outline, word)]
     if found:
@@ -84,12 +84,12 @@ def _is_meant(outline: ToolOutline, word: str) -> bool:
     return name in names and version in ("", outline.version)
 
 
-def _full_name(entry: Entry) -> str:
+def _full_name(entry: ListedTool) -> str:
     version = f"@{entry.outline.version}" if entry.outline.version else ""
     return sanitize(f"{entry.outline.tool_id}{version}")
 
 
-def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
+def _page(entry: ListedTool, shelf: WorkspaceTools, place: str) -> Iterator[str]:
     bold = ("\x1b[1m{}\x1b[0m" if has_colour(sys.stdout) else "{}").format
     yield bold(_full_name(entry))
     tool = entry.tool
@@ -101,10 +101,10 @@ def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
     if tool.title:
         yield sanitize(tool.title)
     yield ""
-    yield from _wrapped(tool.description)
+    yield from _wrap(tool.description)
     yield ""
     yield from _identity(tool, place)
-    users = shelf.users_of(entry)
+    users = shelf.list_references(entry)
     yield _row("agents", ", ".join(map(_use, users.agents)) or "none")
     yield _row("roles", ", ".join(map(_use, users.roles)) or "none")
     yield from ("", bold("safety"))
@@ -120,7 +120,7 @@ def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
     yield from _schema(bold("output"), tool.output_schema)
     for heading, text in entry.documentation.items():
         yield from ("", bold(sanitize(heading.replace("_", " "))))
-        yield from _wrapped(text)
+        yield from _wrap(text)
 
 
 def _identity(tool: Tool, place: str) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _transport(tool: Tool) -> str:
     return " ".join(str(said[name]) for name in ("type", *names) if isinstance(said.get(name), str))
 
 
-def _use(use: Use) -> str:
+def _use(use: ToolReference) -> str:
     added = ["approval required"] if use.approval_required else []
     if use.max_calls_per_run is not None:
         added.append(f"at most {use.max_calls_per_run} a run")
@@ -200,13 +200,13 @@ def _word(value: object) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
-def _wrapped(text: str) -> Iterator[str]:
+def _wrap(text: str) -> Iterator[str]:
     for paragraph in text.strip().split("\n\n"):
         yield from map(sanitize, textwrap.wrap(" ".join(paragraph.split()), 100) or [""])
 
 
-def _as_dict(entry: Entry, shelf: Shelf, place: str) -> dict[str, object]:
-    users = shelf.users_of(entry)
+def _as_dict(entry: ListedTool, shelf: WorkspaceTools, place: str) -> dict[str, object]:
+    users = shelf.list_references(entry)
     tool = json.loads(msgspec.json.encode(entry.tool)) if entry.tool is not None else None
     return {
         "tool": tool,

@@ -28,7 +28,7 @@ from ferrule.workspace.workspace import Workspace, show_path
 _CLUTTER = frozenset({"node_modules", "venv", "dist", "build", "target"})
 
 
-def existing_workspace(path: str) -> Workspace:
+def find_workspace(path: str) -> Workspace:
     """The workspace around a path: a folder with a ferrule.toml, or a bare one with definitions. Raises WorkspaceError."""
     workspace = Workspace.open(path)
     if workspace.has_settings_file or _was_used(workspace):
@@ -69,7 +69,7 @@ def _workspaces_below(folder: Path) -> list[Path]:
 FOLDER = ".ferrule/served"
 
 
-class Note(NamedTuple):
+class AddressNote(NamedTuple):
     """A note, and the descriptor that holds its lock."""
 
     file: Path
@@ -77,7 +77,7 @@ class Note(NamedTuple):
 
 
 @contextmanager
-def forgetting(notes: list[Note]) -> Iterator[None]:
+def remove_notes(notes: list[AddressNote]) -> Iterator[None]:
     """Removes at the end of the block the notes that are in the list by then."""
     try:
         yield
@@ -88,7 +88,7 @@ def forgetting(notes: list[Note]) -> Iterator[None]:
             os.close(note.held)
 
 
-def noted(root: Path, host_and_port: str) -> list[Note]:
+def note_address(root: Path, host_and_port: str) -> list[AddressNote]:
     """Note that a workspace is served here. Where that cannot be written there is no note, which hinders nobody."""
     # By port: that has one server, so a note that was left there is replaced.
     file = root / FOLDER / host_and_port.rpartition(":")[2]
@@ -105,10 +105,10 @@ def noted(root: Path, host_and_port: str) -> list[Note]:
     except OSError:
         os.close(held)
         return []
-    return [Note(file, held)]
+    return [AddressNote(file, held)]
 
 
-def noted_addresses(root: Path) -> list[str]:
+def list_addresses(root: Path) -> list[str]:
     """Where a workspace is being served, the newest note first."""
     notes = []
     for file in (root / FOLDER).glob("*"):
@@ -132,9 +132,9 @@ NAMES = {"host": str, "port": int, "public_url": str, "processes": int, "log_lev
 """What the environment may say: `FERRULE_SERVE_PORT=9000`."""
 
 
-def serve_settings(workspace: Workspace, options: Mapping[str, Any] | None = None) -> ServeSettings:
+def join_serve_settings(workspace: Workspace, options: Mapping[str, Any] | None = None) -> ServeSettings:
     """The settings of the file, changed by the environment, changed by the options. Raises SettingsError."""
-    said = said_by_environment() | dict(options or {})
+    said = read_environment() | dict(options or {})
     settings = load_settings(workspace.root).serve
     try:
         said["public_url"] = str(said.get("public_url", settings.public_url)).rstrip("/")  # paths begin with theirs
@@ -143,7 +143,7 @@ def serve_settings(workspace: Workspace, options: Mapping[str, Any] | None = Non
         raise SettingsError(f"[serve], {PREFIX}… or an option cannot be used: {describe_complaint(error)}") from None
 
 
-def said_by_environment(environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+def read_environment(environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """What the variables say, by setting. Raises SettingsError."""
     said: dict[str, Any] = {}
     for name, kind in NAMES.items():

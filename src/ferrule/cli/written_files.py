@@ -18,8 +18,8 @@ RECORD = ".ferrule-written.json"
 def write_files(folder: Path, files: Mapping[str, bytes], *, is_forced: bool = False) -> int:
     """Write files into a folder; gives how many were not there as they should be. Raises WorkspaceError before anything is
     written when one of them is somebody's own."""
-    known = _known(folder)
-    places = {_within(folder, name): data for name, data in files.items()}
+    known = _read_known(folder)
+    places = {_resolve_inside(folder, name): data for name, data in files.items()}
     changed = {path: data for path, data in places.items() if _content(path) != data}
     if not is_forced:
         _refuse_foreign(folder, changed, known)
@@ -54,7 +54,7 @@ def _refuse_foreign(folder: Path, changed: Mapping[Path, bytes], known: Mapping[
         )
 
 
-def _within(folder: Path, name: str) -> Path:
+def _resolve_inside(folder: Path, name: str) -> Path:
     """Where a file goes. A name comes from a definition, which somebody else may have written."""
     parts = PurePosixPath(name).parts
     if not parts or PurePosixPath(name).is_absolute() or any(part in ("..", RECORD) or "\0" in part for part in parts):
@@ -62,7 +62,7 @@ def _within(folder: Path, name: str) -> Path:
     return folder.joinpath(*parts)
 
 
-def _known(folder: Path) -> dict[str, str]:
+def _read_known(folder: Path) -> dict[str, str]:
     try:
         return msgspec.json.decode((folder / RECORD).read_bytes(), type=dict[str, str])
     except (OSError, msgspec.DecodeError):

@@ -31,7 +31,7 @@ class Fact(NamedTuple):
     data: dict[str, Any]
 
 
-class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
+class CancellationNews(msgspec.Struct, frozen=True, kw_only=True):
     """A request to stop a call: requested, acknowledged and settled are facts of their own (AT-207)."""
 
     requested_at: int | None
@@ -118,9 +118,9 @@ def progress_records(call: str, facts: Iterable[Fact]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda record: int(record["sequence"]))
 
 
-def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> list[Cancellation]:
+def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> list[CancellationNews]:
     """Returns the requests to stop a call, each with its outcome. `ended_at`: when the call ended, if it has."""
-    found: list[Cancellation] = []
+    found: list[CancellationNews] = []
     for fact in facts:
         match fact.event.removeprefix(_CANCELS):
             case "requested":
@@ -133,7 +133,7 @@ def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> l
                     if not one.outcome and not (is_late and _settle(one, status, ended_at).outcome == "canceled")
                 ]
                 if not waiting:
-                    found.append(Cancellation(requested_at=None, abort_reason=_word(fact, "abort_reason")))
+                    found.append(CancellationNews(requested_at=None, abort_reason=_word(fact, "abort_reason")))
                     waiting = [len(found) - 1]
                 for number in waiting:
                     found[number] = _apply_report(found[number], word, fact)
@@ -169,8 +169,8 @@ def _progress(call: str, fact: Fact) -> dict[str, Any]:
     return required | {name: value for name, value in fact.data.items() if name not in required}
 
 
-def _new_cancellation(fact: Fact) -> Cancellation:
-    return Cancellation(
+def _new_cancellation(fact: Fact) -> CancellationNews:
+    return CancellationNews(
         requested_at=fact.at,
         by=_word(fact, "by"),
         reason=_word(fact, "reason"),
@@ -179,13 +179,13 @@ def _new_cancellation(fact: Fact) -> Cancellation:
     )
 
 
-def _apply_report(one: Cancellation, word: str, fact: Fact) -> Cancellation:
+def _apply_report(one: CancellationNews, word: str, fact: Fact) -> CancellationNews:
     if word == "acknowledged":
         return one if one.acknowledged_at else msgspec.structs.replace(one, acknowledged_at=fact.at)
     return msgspec.structs.replace(one, outcome="cancel_failed", settled_at=fact.at, why=_word(fact, "why"))
 
 
-def _settle(one: Cancellation, status: str, ended_at: int | None) -> Cancellation:
+def _settle(one: CancellationNews, status: str, ended_at: int | None) -> CancellationNews:
     """Derives the outcome of a request from the call's end, where no fact states it. A tool acknowledges before the
     call ends, even when the fact was written later."""
     if one.outcome or ended_at is None:

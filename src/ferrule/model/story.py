@@ -25,7 +25,15 @@ from ferrule.model.journal import (
     state_times,
 )
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
-from ferrule.model.news import Cancellation, Fact, LateResult, cancellations, facts_of, late_results, progress_records
+from ferrule.model.news import (
+    CancellationNews,
+    Fact,
+    LateResult,
+    cancellations,
+    facts_of,
+    late_results,
+    progress_records,
+)
 from ferrule.model.retry import Attempt, attempts_in
 from ferrule.model.story_parts import (
     FieldDifference,
@@ -303,7 +311,7 @@ class Story:
         return tuple(progress_records(self.invocation_id, self.facts))
 
     @_Part
-    def cancellations(self) -> tuple[Cancellation, ...]:
+    def cancellations(self) -> tuple[CancellationNews, ...]:
         """Lists the requests to stop it, and their outcomes."""
         return tuple(cancellations(self.facts, self.status, self.ended_at))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.cli.show.screen import Piece, Screen, fit, pad
+from ferrule.cli.show.screen import Screen, StyledText, fit, pad
 from ferrule.definitions.reporters.excerpt import count_columns
 
 
@@ -40,7 +40,7 @@ def test_what_is_said_stays_and_what_is_drawn_is_gone(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     drawn = [["one"], ["two"], ["three"]]
-    with Screen(lambda room: [[Piece(text) for text in line] for line in drawn]) as screen:
+    with Screen(lambda room: [[StyledText(text) for text in line] for line in drawn]) as screen:
         assert rows_of(capsys.readouterr().err) == ["one", "two", "three"]
         screen.say("first")
         drawn.pop()

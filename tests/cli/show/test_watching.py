@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ferrule.cli.show.watching import JsonView, PlainView, is_watched, tell, view_of
+from ferrule.cli.show.watching import JsonView, PlainView, choose_view, is_watched, show_all
 from ferrule.model.progress import Progress
 
 HALF = Progress(invocation_id="inv_1", sequence=1, status="running", timestamp=0, percent=50.0, message="half")
@@ -22,7 +22,7 @@ async def records() -> AsyncIterator[Progress]:
 def test_people_get_a_line_for_each_record_and_no_empty_notes(capsys: pytest.CaptureFixture[str]) -> None:
     with PlainView() as view:
         view.begin("inv_1", "inv_1; from elsewhere: ferrule follow inv_1")
-        asyncio.run(tell(records(), view))
+        asyncio.run(show_all(records(), view))
         view.note("", {"cancellation": {}})
     shown = capsys.readouterr()
     assert shown.out == "" and len(shown.err.splitlines()) == 3
@@ -32,7 +32,7 @@ def test_people_get_a_line_for_each_record_and_no_empty_notes(capsys: pytest.Cap
 def test_programs_get_json_lines_with_the_id_first(capsys: pytest.CaptureFixture[str]) -> None:
     with JsonView() as view:
         view.begin("inv_1", "words for people")
-        view.said(HALF)
+        view.show_progress(HALF)
         view.note("", {"left": "inv_1"})
     first, second, third = (json.loads(line) for line in capsys.readouterr().err.splitlines())
     assert (first, third) == ({"invocation_id": "inv_1"}, {"left": "inv_1"})
@@ -41,7 +41,7 @@ def test_programs_get_json_lines_with_the_id_first(capsys: pytest.CaptureFixture
 
 def test_without_a_terminal_nobody_gets_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert not is_watched()
-    assert type(view_of(False)) is PlainView and type(view_of(True)) is JsonView
+    assert type(choose_view(False)) is PlainView and type(choose_view(True)) is JsonView
 
 
 @pytest.mark.parametrize(("kind", "watched"), [("xterm", True), ("dumb", False), ("unknown", False)])

@@ -48,7 +48,7 @@ class WitnessedHead(NamedTuple):
     at: int
 
 
-class ChainLink(NamedTuple):
+class RowLink(NamedTuple):
     """One row as it hangs in the chain."""
 
     seq: int
@@ -117,7 +117,7 @@ def read_last_head(witness: Path) -> WitnessedHead | None:
     return WitnessedHead(known[-1].seq, known[-1].at) if known else None
 
 
-def list_links(paths: LedgerPaths, seq: int, count: int) -> list[ChainLink]:
+def list_links(paths: LedgerPaths, seq: int, count: int) -> list[RowLink]:
     """The rows around one, each held against its hash. Raises LedgerError."""
     first, last = max(1, seq - count), seq + count
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
@@ -130,16 +130,16 @@ def list_links(paths: LedgerPaths, seq: int, count: int) -> list[ChainLink]:
     return found
 
 
-def _make_link(row: RawRow, before: bytes | None, at: int) -> ChainLink:
+def _make_link(row: RawRow, before: bytes | None, at: int) -> RowLink:
     try:
         promise = compute_commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
         fits = before is None or row.hash == compute_row_hash(
             before, row.seq, row.kind, row.call, row.at, row.tool, row.outcome, row.body, promise, row.mark
         )
         kind = KINDS[row.kind]
-        return ChainLink(
+        return RowLink(
             row.seq, kind, row.call, row.at, row.tool, row.outcome, row.commitment is not None, row.hash.hex(), fits,
             row.seq != at + 1,
         )  # fmt: skip
     except UNREADABLE:
-        return ChainLink(row.seq, "", "", 0, "", "", False, "", False, row.seq != at + 1)
+        return RowLink(row.seq, "", "", 0, "", "", False, "", False, row.seq != at + 1)

@@ -115,11 +115,11 @@ _BUSY_SECONDS = 2.0
 def check_premises(workspace: Workspace, env: Mapping[str, str]) -> list[Examination]:
     """Everything that can be told without opening the workspace. One that cannot be looked at does not hide the others."""
     found: list[Examination] = []
-    for check in _CHECKS:
+    for name, check in _CHECKS.items():
         try:
             found += check(workspace, env)
         except FerruleError as error:
-            found.append(report_broken(check.__name__.strip("_"), str(error), "setup_required"))
+            found.append(report_broken(name, str(error), "setup_required"))
     return found
 
 
@@ -170,7 +170,7 @@ def check_bound_names(workspace: Workspace, app: App) -> Iterator[Examination]:
         yield report_line("grants", "warned", told, "grants")
 
 
-def _built(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
+def _check_catalog(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     if not (workspace.root / CATALOG_FILE).exists():
         yield report_line("catalog", "unproven", "it is built with the first call; 'ferrule build' does it now")
         return
@@ -183,7 +183,7 @@ def _built(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination
         yield report_line("catalog", "works", "sealed, and as new as the definitions")
 
 
-def _ledger(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
+def _check_ledger(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     file = workspace.root / workspace.settings.ledger.path
     folder = next((one for one in (file.parent, *file.parents) if one.exists()), workspace.root)
     if not os.access(folder, os.W_OK | os.X_OK) or (file.exists() and not os.access(file, os.W_OK)):
@@ -209,7 +209,7 @@ def _ledger(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examinatio
     yield report_line("ledger", "works", "it can be written")
 
 
-def _keys(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
+def _check_keys(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     secret = [*_files(workspace.root / KEYS_FOLDER), *_files(workspace.root / TOKENS_FOLDER)]
     open_ones = [file for file in secret if not file.name.endswith(_PUBLIC_ENDS) and _mode(file) & _OTHERS]
     for file in open_ones:
@@ -223,14 +223,14 @@ def _keys(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]
         yield report_line("keys", "unproven", "they are made with the first call")
 
 
-def _policy(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
+def _check_policy(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     settings = workspace.settings
     policy = load_policy(workspace.root, settings.policy, env, expires_seconds=settings.approval.expires_seconds)
     make_engine(policy, BUILTIN)
     yield report_line("policy", "works", "it can be used as written")
 
 
-def _env_file(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
+def _check_env_file(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     name = workspace.settings.secrets.env_file
     file = workspace.root / name
     if not name or not file.exists():
@@ -249,7 +249,7 @@ def _env_file(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examinat
         yield report_line(name, "works", "only its owner can read it")
 
 
-def _mcp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
+def _check_mcp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     servers = workspace.settings.mcp.servers
     locked = read_lock(workspace.root).servers if servers else {}
     for name in servers:
@@ -258,7 +258,7 @@ def _mcp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Exami
             yield report_broken(f"mcp.servers.{name}", told, "not_locked")
 
 
-def _oxp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
+def _check_oxp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     servers = workspace.settings.oxp.servers
     locked = read_lock(workspace.root).servers if servers else {}
     for name in servers:
@@ -267,9 +267,16 @@ def _oxp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Exami
             yield report_broken(f"oxp.servers.{name}", told, "not_locked")
 
 
-_CHECKS: tuple[Callable[[Workspace, Mapping[str, str]], Iterator[Examination]], ...] = (
-    _built, _ledger, _keys, _policy, _env_file, _mcp_servers, _oxp_servers,
-)  # fmt: skip
+_CHECKS: dict[str, Callable[[Workspace, Mapping[str, str]], Iterator[Examination]]] = {
+    "built": _check_catalog,
+    "ledger": _check_ledger,
+    "keys": _check_keys,
+    "policy": _check_policy,
+    "env_file": _check_env_file,
+    "mcp_servers": _check_mcp_servers,
+    "oxp_servers": _check_oxp_servers,
+}
+"""The checks, by the name of the line that a failed one reports."""
 
 
 def _files(folder: Path) -> list[Path]:

@@ -49,7 +49,7 @@ class ToolSize(msgspec.Struct, frozen=True):
     description_characters: int
 
 
-class ToolPage(NamedTuple):
+class CatalogPage(NamedTuple):
     """What a search gave."""
 
     matched: int
@@ -117,7 +117,7 @@ class CatalogBrowser:
         findings: Mapping[str, Collection[str]] | None = None,
         skip: int = 0,
         count: int = 50,
-    ) -> ToolPage:
+    ) -> CatalogPage:
         """Tools that have something of the words and every property that is wanted: by id, or the best first where there
         are words. `findings`: the ids of the tools that have an error, or a warning, or neither is known of."""
         bits = {**self._bits, "switch": self._switch(switched_off), "findings": self._findings(findings)}
@@ -131,7 +131,7 @@ class CatalogBrowser:
         if scores is not None:
             numbers.sort(key=lambda number: (-scores[number], number))
         page = [self.tools[number] for number in numbers[skip : skip + count]]
-        return ToolPage(
+        return CatalogPage(
             len(numbers), page, {facet: _count_values(bits[facet], facet, chosen, found) for facet in FACETS}
         )
 

@@ -38,7 +38,7 @@ class Thing(msgspec.Struct, frozen=True):
     value: str
 
 
-class InputChange(msgspec.Struct, frozen=True):
+class InputRevision(msgspec.Struct, frozen=True):
     """Somebody or something that made another input of what the model wrote."""
 
     kind: str
@@ -123,7 +123,7 @@ class ApprovalReview(msgspec.Struct, frozen=True, kw_only=True):
     input: Any
     differences: tuple[FieldDifference, ...]
     """From what the model wrote to what would run."""
-    changes: tuple[InputChange, ...]
+    changes: tuple[InputRevision, ...]
     rules: tuple[AskingRule, ...]
 
 
@@ -273,11 +273,11 @@ def _is_destructive(story: Story, versions: Sequence[CatalogEntry]) -> bool:
     return not versions or any(one.tool.facts.is_destructive is not False for one in versions)
 
 
-def _list_changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[InputChange, ...]:
+def _list_changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[InputRevision, ...]:
     kinds = {"permission_prompt": "person"}
     said = {run.hook_id: _messages(run) for run in story.hooks}
     found = [
-        InputChange(
+        InputRevision(
             kinds.get(each.source_type, each.source_type),
             each.source_ref,
             each.changed_fields,
@@ -288,7 +288,7 @@ def _list_changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[In
     editor = next((each for each in reversed(fate.signatures) if each.is_edit), None)
     if editor is not None and not any(each.kind == "person" for each in found):
         fields = tuple(each.path for each in differences(parked, shown))
-        found.append(InputChange("person", editor.by, fields, editor.reason or ""))
+        found.append(InputRevision("person", editor.by, fields, editor.reason or ""))
     return tuple(found)
 
 

@@ -36,10 +36,10 @@ class BatchView(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def states(self, states: Sequence[str]) -> None:
+    def show_states(self, states: Sequence[str]) -> None:
         """Where each call stands now."""
 
-    def said(self, number: int, said: Progress) -> None:
+    def show_progress(self, number: int, said: Progress) -> None:
         """A call's progress."""
 
     def note(self, words: str) -> None:
@@ -50,7 +50,7 @@ class PlainBatch:
     """A line for each change."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._labels = labels_of(names)
+        self._labels = make_labels(names)
         self._seen = [""] * len(names)
 
     def __enter__(self) -> PlainBatch:
@@ -61,18 +61,18 @@ class PlainBatch:
     ) -> None:
         """Nothing was drawn."""
 
-    def states(self, states: Sequence[str]) -> None:
+    def show_states(self, states: Sequence[str]) -> None:
         """Say what is new."""
         for number, state in enumerate(states):
-            word = word_of(state)
+            word = describe_state(state)
             if word != self._seen[number]:
                 self._seen[number] = word
                 self._write(number, word)
 
-    def said(self, number: int, said: Progress) -> None:
+    def show_progress(self, number: int, said: Progress) -> None:
         """Say how far it is."""
         self._seen[number] = "running"
-        self._write(number, told_of(said))
+        self._write(number, describe_record(said))
 
     def note(self, words: str) -> None:
         """Say it."""
@@ -89,19 +89,19 @@ class QuietBatch(PlainBatch):
         """Nothing."""
 
 
-def word_of(state: str) -> str:
+def describe_state(state: str) -> str:
     """A state in the words of somebody who waits; an ended call's own word."""
     return _WORDS.get(state, state.replace("_", " "))
 
 
-def told_of(said: Progress) -> str:
+def describe_record(said: Progress) -> str:
     """A record on one line."""
     told = [text for text in (message_of(said), *parts_of(said)) if text]
     facts = ", ".join([said.status.replace("_", " "), *facts_of(said)])
     return f"{facts}: {'; '.join(told)}" if told else facts
 
 
-def labels_of(names: Sequence[str]) -> list[str]:
+def make_labels(names: Sequence[str]) -> list[str]:
     """Numbers and names, one under the other."""
     shown = [sanitize(name[:40]) for name in names]
     width = max(map(len, shown), default=0)
@@ -109,24 +109,24 @@ def labels_of(names: Sequence[str]) -> list[str]:
     return [f"{number:>{digits}}  {name:<{width}}" for number, name in enumerate(shown)]
 
 
-def table_of(names: Sequence[str], outcomes: Sequence[Result | Pending], width: int) -> list[str]:
+def make_table(names: Sequence[str], outcomes: Sequence[Result | Pending], width: int) -> list[str]:
     """The results in call order, a line each."""
-    states = [word_of(outcome.state if isinstance(outcome, Pending) else outcome.status) for outcome in outcomes]
+    states = [describe_state(outcome.state if isinstance(outcome, Pending) else outcome.status) for outcome in outcomes]
     room = max(map(len, states), default=0)
     return [
-        _fitted(f"{label}  {state:<{room}}  {_said(outcome)}".rstrip(), width)
-        for label, state, outcome in zip(labels_of(names), states, outcomes, strict=True)
+        _fit_text(f"{label}  {state:<{room}}  {_describe_progress(outcome)}".rstrip(), width)
+        for label, state, outcome in zip(make_labels(names), states, outcomes, strict=True)
     ]
 
 
-def _said(outcome: Result | Pending) -> str:
+def _describe_progress(outcome: Result | Pending) -> str:
     if isinstance(outcome, Pending):
         return f"{outcome.invocation_id}: {sanitize(outcome.message)}"
     text = outcome.error.message if outcome.error is not None else outcome.text
     return sanitize(" ".join(text[:2_000].split()))
 
 
-def _fitted(line: str, width: int) -> str:
+def _fit_text(line: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 

@@ -121,22 +121,22 @@ def check_lines(outcome: Outcome, report: GenReport, folder: Path, language: Lan
     """What `--check` says."""
     yield from _unread_lines(report)
     if report.is_current:
-        yield f"{_title(report, language)} in {_shown(folder)}: up to date, {_count(len(report.files), 'file')}"
+        yield f"{_title(report, language)} in {_show_path(folder)}: up to date, {_count(len(report.files), 'file')}"
         return
-    yield f"{_title(report, language)} in {_shown(folder)}:"
+    yield f"{_title(report, language)} in {_show_path(folder)}:"
     for state, word in (("stale", "stale"), ("missing", "missing"), ("new", "would be new")):
-        yield from _listed(word, [each.path for each in report.files if each.state == state])
-    yield from _told(outcome)
+        yield from _list_paths(word, [each.path for each in report.files if each.state == state])
+    yield from _list_attention_lines(outcome)
     if any(each.state in ("stale", "missing", "new") for each in report.files):
-        yield f"  run: ferrule gen --out {_shown(folder)}"
+        yield f"  run: ferrule gen --out {_show_path(folder)}"
 
 
 def lines(outcome: Outcome, report: GenReport, folder: Path, language: Language) -> Iterator[str]:
     """What a run that wrote says."""
     yield from _unread_lines(report)
-    yield f"{_title(report, language)} in {_shown(folder)}: {_summary(report)}"
-    yield from _told(outcome)
-    yield from _listed("run by Ferrule itself, so there is nothing to fill in", report.needless)
+    yield f"{_title(report, language)} in {_show_path(folder)}: {_summary(report)}"
+    yield from _list_attention_lines(outcome)
+    yield from _list_paths("run by Ferrule itself, so there is nothing to fill in", report.needless)
     yield from _removed_lines(report)
     for note in report.notes[:_MOST]:
         yield f"  looser: {sanitize(note.place)}: {sanitize(note.tool_id)} {sanitize(note.pointer)}: {sanitize(note.message)}"
@@ -156,7 +156,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _shown(folder: Path) -> str:
+def _show_path(folder: Path) -> str:
     return sanitize(folder.as_posix())
 
 
@@ -185,16 +185,16 @@ def _unread_lines(report: GenReport) -> Iterator[str]:
         yield f"left out: {what}{sanitize(each.place)}: {sanitize(each.message)}"
 
 
-def _told(outcome: Outcome) -> Iterator[str]:
+def _list_attention_lines(outcome: Outcome) -> Iterator[str]:
     """What a person has to look at."""
     edited = [each.file.path for each in outcome.judged if each.state == "edited"]
     foreign = [each.file.path for each in outcome.judged if each.state == "foreign"]
-    yield from _listed("edited by hand", edited)
-    yield from _listed("not ours", foreign)
+    yield from _list_paths("edited by hand", edited)
+    yield from _list_paths("not ours", foreign)
     if edited or foreign:
         yield "    they stay as they are: move your changes to a file of yours and use --force, or list them in .ferrule-ignore"
     yield from _behind_lines(outcome)
-    yield from _listed("orphan", outcome.orphans)
+    yield from _list_paths("orphan", outcome.orphans)
     if outcome.orphans:
         yield "    nothing that was generated needs them now; delete them when you do not either"
 
@@ -212,12 +212,12 @@ def _behind_lines(outcome: Outcome) -> Iterator[str]:
 
 
 def _removed_lines(report: GenReport) -> Iterator[str]:
-    yield from _listed("removed by you", [each.path for each in report.files if each.state == "removed"])
+    yield from _list_paths("removed by you", [each.path for each in report.files if each.state == "removed"])
     if any(each.state == "removed" for each in report.files):
         yield "    to have them again, delete their lines in .ferrule-ignore"
 
 
-def _listed(word: str, paths: Sequence[str]) -> Iterator[str]:
+def _list_paths(word: str, paths: Sequence[str]) -> Iterator[str]:
     for path in paths[:_MOST]:
         yield f"  {word}: {sanitize(path)}"
     if len(paths) > _MOST:
@@ -230,6 +230,6 @@ def _next_lines(report: GenReport, steps: Sequence[NextStep], folder: Path) -> I
         first = next(new, None)
         if first is not None:
             yield f"  next: write what the tool does in {sanitize((folder / first).as_posix())}"
-    there = "" if folder == Path(".") else f"cd {_shown(folder)} && "
+    there = "" if folder == Path(".") else f"cd {_show_path(folder)} && "
     for step in steps:
         yield f"  next: {there if step.is_command else ''}{sanitize(step.words)}"

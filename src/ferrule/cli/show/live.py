@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from ferrule.cli.show.batch_view import labels_of, told_of, word_of
+from ferrule.cli.show.batch_view import describe_record, describe_state, make_labels
 from ferrule.cli.show.progress_text import STILL, facts_of, message_of, parts_of
-from ferrule.cli.show.screen import Piece, Room, Screen, can_write, fit, pad
+from ferrule.cli.show.screen import DrawingSpace, Screen, StyledText, can_write, fit, pad
 from ferrule.definitions.reporters.excerpt import count_columns
 from ferrule.model.progress import Progress
 
@@ -51,7 +51,7 @@ class LiveBar:
         self._screen.say(words, "dim")
         self._words = invocation_id
 
-    def said(self, said: Progress) -> None:
+    def show_progress(self, said: Progress) -> None:
         """Show how far it is; what is new in words goes above."""
         message = message_of(said)
         if message and message not in (self._said, STILL):
@@ -72,23 +72,23 @@ class LiveBar:
         if words:
             self._screen.say(words, "yellow")
 
-    def _draw(self, room: Room) -> list[list[Piece]]:
+    def _draw(self, room: DrawingSpace) -> list[list[StyledText]]:
         seconds = int(time.monotonic() - self._began)
         end = f" {self._facts} {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         left = room.width - 2 - count_columns(end)
         is_wide = left >= _NARROW + _BAR
         words = max(left - _BAR - 1 if is_wide else left, _NARROW)
-        line = [Piece(f"{room.spinner} ", "green"), Piece(pad(fit(self._words, words), words))]
+        line = [StyledText(f"{room.spinner} ", "green"), StyledText(pad(fit(self._words, words), words))]
         if is_wide:
             full = round(_BAR * min(max(self._percent or 0.0, 0.0), 100.0) / 100)
-            line += [Piece(f" {self._full * full}", "cyan"), Piece(self._empty * (_BAR - full), "dim")]
-        return [[*line, Piece(end)]]
+            line += [StyledText(f" {self._full * full}", "cyan"), StyledText(self._empty * (_BAR - full), "dim")]
+        return [[*line, StyledText(end)]]
 
 
 @contextmanager
-def spinner(words: str) -> Iterator[None]:
+def show_spinner(words: str) -> Iterator[None]:
     """Turns while something is waited for."""
-    with Screen(lambda room: [[Piece(f"{room.spinner} ", "green"), Piece(words)]]):
+    with Screen(lambda room: [[StyledText(f"{room.spinner} ", "green"), StyledText(words)]]):
         yield
 
 
@@ -102,7 +102,7 @@ class LiveBatch:
     """Somebody at a terminal watches a batch. What does not fit on the screen is counted; what goes on is shown first."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._labels = labels_of(names)
+        self._labels = make_labels(names)
         self._states = ["planned"] * len(names)
         self._told = [""] * len(names)
         self._screen = Screen(self._draw)
@@ -116,36 +116,36 @@ class LiveBatch:
     ) -> None:
         self._screen.__exit__(kind, error, trace)
 
-    def states(self, states: Sequence[str]) -> None:
+    def show_states(self, states: Sequence[str]) -> None:
         """Show where each call stands."""
         self._states = list(states)
 
-    def said(self, number: int, said: Progress) -> None:
+    def show_progress(self, number: int, said: Progress) -> None:
         """Show how far it is."""
         if said.message != STILL or not self._told[number]:
-            self._told[number] = told_of(said).removeprefix("running: ").removeprefix("running, ")
+            self._told[number] = describe_record(said).removeprefix("running: ").removeprefix("running, ")
 
     def note(self, words: str) -> None:
         """Show it above."""
         self._screen.say(words, "yellow")
 
-    def _draw(self, room: Room) -> list[list[Piece]]:
-        words = [word_of(state) for state in self._states]
-        shown = self._chosen(words, max(room.height - _FEW, 1))
+    def _draw(self, room: DrawingSpace) -> list[list[StyledText]]:
+        words = [describe_state(state) for state in self._states]
+        shown = self._choose_calls(words, max(room.height - _FEW, 1))
         width = max((count_columns(words[number]) for number in shown), default=0)
         lines = [self._line(number, words[number], width, room.spinner) for number in shown]
         hidden = len(words) - len(shown)
-        return [*lines, [Piece(f"and {hidden} more", "dim")]] if hidden else lines
+        return [*lines, [StyledText(f"and {hidden} more", "dim")]] if hidden else lines
 
-    def _line(self, number: int, word: str, width: int, turning: str) -> list[Piece]:
+    def _line(self, number: int, word: str, width: int, turning: str) -> list[StyledText]:
         is_busy = word in _BUSY
         return [
-            Piece(f"{turning if is_busy else ' '} {self._labels[number]} "),
-            Piece(pad(word, width), _STYLES.get(word, "red")),
-            Piece(f" {self._told[number]}" if is_busy else "", "dim"),
+            StyledText(f"{turning if is_busy else ' '} {self._labels[number]} "),
+            StyledText(pad(word, width), _STYLES.get(word, "red")),
+            StyledText(f" {self._told[number]}" if is_busy else "", "dim"),
         ]
 
-    def _chosen(self, words: Sequence[str], room: int) -> list[int]:
+    def _choose_calls(self, words: Sequence[str], room: int) -> list[int]:
         """The calls to show, in call order: those that go on before those that wait, those before what has ended."""
         if len(words) <= room:
             return list(range(len(words)))

@@ -22,7 +22,7 @@ SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
 """Exit codes: done; the call ended with an error; it waits, for a person or for a process that can run it."""
 
 
-def told(result: Result | Pending | None) -> list[str]:
+def outcome_lines(result: Result | Pending | None) -> list[str]:
     """What became of a call that went on, in lines."""
     if result is None or (isinstance(result, Pending) and result.state == "approved"):
         return ["it cannot run in this process; it runs as soon as one that can looks"]
@@ -34,14 +34,14 @@ def told(result: Result | Pending | None) -> list[str]:
     return [f"the call {result.status}"] + [f"  {sanitize(line)}" for line in text.split("\n") if text]
 
 
-def code_of(result: Result | Pending | None) -> int:
+def exit_code_of(result: Result | Pending | None) -> int:
     """The exit code for it."""
     if isinstance(result, Result):
         return ENDED_WITH_ERROR if result.is_error else SUCCEEDED
     return WAITS
 
 
-def record_of(result: Result | Pending | None) -> Any:
+def make_record(result: Result | Pending | None) -> Any:
     """The same as JSON."""
     return result.to_record() if isinstance(result, Result) else msgspec.to_builtins(result)
 
@@ -65,20 +65,20 @@ def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
         _print_answer(outcome)
     else:
         error = outcome.error
-        if outcome.status == "partial_succeeded" and readable(outcome):
+        if outcome.status == "partial_succeeded" and format_answer(outcome):
             _print_answer(outcome)
         click.echo(f"{outcome.status}: " + "\n  ".join(map(sanitize, error.message.splitlines())), err=True)
         if error.error_code == _TOLD_IN_ONE_LINE:
             return ENDED_WITH_ERROR
-        for line in _own_words(outcome, error.message):
+        for line in _find_tool_message(outcome, error.message):
             click.echo(f"  {line}", err=True)
         finer = f" ({error.error_code})" if error.error_code != error.error_class else ""
-        click.echo(f"  {error.error_class}{finer}: {_advice(outcome)}", err=True)
+        click.echo(f"  {error.error_class}{finer}: {_advise(outcome)}", err=True)
         click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)
     return ENDED_WITH_ERROR if outcome.is_error else SUCCEEDED
 
 
-def _own_words(outcome: Result, message: str) -> list[str]:
+def _find_tool_message(outcome: Result, message: str) -> list[str]:
     """What the tool, or the server behind it, said itself of what went wrong; nothing where that is told already."""
     own = "" if outcome.status == "partial_succeeded" else outcome.text.strip()
     return [] if own in message else list(map(sanitize, excerpt(own, _LONGEST_WORDS).splitlines()))
@@ -86,7 +86,7 @@ def _own_words(outcome: Result, message: str) -> list[str]:
 
 def _print_answer(outcome: Result) -> None:
     """The answer: as it is for programs; on a terminal nothing in it can move the cursor, or change a title or colours."""
-    text = readable(outcome)
+    text = format_answer(outcome)
     if sys.stdout.isatty():
         text = "\n".join("\t".join(map(sanitize, line.split("\t"))) for line in text.split("\n"))
     click.echo(text, color=True)  # nothing is taken out on the way
@@ -94,7 +94,7 @@ def _print_answer(outcome: Result) -> None:
 
 def _print_pending(pending: Pending, as_json: bool) -> int:
     if as_json:
-        click.echo(json_text(pending_record(pending)))
+        click.echo(json_text(make_pending_record(pending)))
     else:
         click.echo(f"waiting: {sanitize(pending.message)}", err=True)
         look = _WHERE_TO_LOOK.get(pending.state, "")
@@ -102,7 +102,7 @@ def _print_pending(pending: Pending, as_json: bool) -> int:
     return WAITS
 
 
-def pending_record(pending: Pending) -> dict[str, Any]:
+def make_pending_record(pending: Pending) -> dict[str, Any]:
     """A call that waits, as JSON."""
     record = {**msgspec.to_builtins(pending), "is_pending": True}
     if pending.expires_at is not None:
@@ -110,18 +110,18 @@ def pending_record(pending: Pending) -> dict[str, Any]:
     return record
 
 
-def readable(result: Result) -> str:
+def format_answer(result: Result) -> str:
     """What a tool answered, for people."""
     if result.structured_content is not None:
         return json_text(result.structured_content)
     return result.text
 
 
-def _advice(result: Result) -> str:
+def _advise(result: Result) -> str:
     error = result.error
     assert error is not None
     if error.error_code == "authorization_required":
-        return " and ".join(f"'ferrule connect {name}'" for name in _providers(result)) + " does it from here"
+        return " and ".join(f"'ferrule connect {name}'" for name in _list_providers(result)) + " does it from here"
     if error.error_code in _BY_CODE:
         return _BY_CODE[error.error_code]
     is_unsafe = error.recoverability == "not_recoverable" and not error.retry.retry_safe
@@ -132,7 +132,7 @@ def _advice(result: Result) -> str:
     return _BY_RECOVERY.get(error.recoverability, error.recoverability)
 
 
-def _providers(result: Result) -> list[str]:
+def _list_providers(result: Result) -> list[str]:
     """Whom the user has to authorize."""
     told = result.structured_content
     challenges = told.get("authorization", ()) if isinstance(told, dict) else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.cli.call_lookup import lasted
+from ferrule.cli.call_lookup import format_duration
 from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.progress import Progress
 
@@ -20,7 +20,7 @@ def progress_line(said: Progress) -> str:
     """A record for a person without a terminal: `1.2 s  running, 40%, step 2 of 5: reading`."""
     words = ", ".join([said.status.replace("_", " "), *facts_of(said)])
     told = [text for text in (message_of(said), *parts_of(said)) if text]
-    when = lasted(said.elapsed_ms) if said.elapsed_ms is not None else f"number {said.sequence}"
+    when = format_duration(said.elapsed_ms) if said.elapsed_ms is not None else f"number {said.sequence}"
     return f"{when:>8}  {words}{': ' if told else ''}{'; '.join(told)}"
 
 

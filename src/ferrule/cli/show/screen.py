@@ -25,14 +25,14 @@ _STYLES = {"dim": "\x1b[2m", "red": "\x1b[31m", "green": "\x1b[32m", "yellow": "
 _TURNS = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 
 
-class Piece(NamedTuple):
+class StyledText(NamedTuple):
     """A part of a line, in a style or in none."""
 
     text: str
     style: str = ""
 
 
-class Room(NamedTuple):
+class DrawingSpace(NamedTuple):
     """What one drawing has."""
 
     width: int
@@ -41,7 +41,7 @@ class Room(NamedTuple):
     """The character that turns."""
 
 
-Draw = Callable[[Room], Sequence[Sequence[Piece]]]
+Draw = Callable[[DrawingSpace], Sequence[Sequence[StyledText]]]
 
 
 class Screen:
@@ -60,7 +60,7 @@ class Screen:
 
     def __enter__(self) -> Screen:
         with self._lock:
-            self._write(_HIDE_CURSOR + self._fresh())
+            self._write(_HIDE_CURSOR + self._redraw())
         self._thread.start()
         return self
 
@@ -70,39 +70,39 @@ class Screen:
         self._is_over.set()
         self._thread.join()
         with self._lock:
-            self._write(self._erased() + _SHOW_CURSOR)
+            self._write(self._erase() + _SHOW_CURSOR)
 
     def say(self, words: str, style: str = "") -> None:
         """Writes a line above what is drawn; it stays."""
         with self._lock:
-            self._write(f"{self._erased()}{self._styled(Piece(sanitize(words), style))}\n{self._fresh()}")
+            self._write(f"{self._erase()}{self._style(StyledText(sanitize(words), style))}\n{self._redraw()}")
 
     def _run(self) -> None:
         while not self._is_over.wait(_EVERY):
             with self._lock:
-                self._write(self._erased() + self._fresh())
+                self._write(self._erase() + self._redraw())
 
-    def _fresh(self) -> str:
+    def _redraw(self) -> str:
         width, height = terminal_size()
-        room = Room(width - 1, height, self._turns[next(self._turn) % len(self._turns)])
+        room = DrawingSpace(width - 1, height, self._turns[next(self._turn) % len(self._turns)])
         lines = [self._line(pieces, room.width) for pieces in self._draw(room)]
         self._drawn = len(lines)
         return "\n".join(lines)
 
-    def _erased(self) -> str:
+    def _erase(self) -> str:
         up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
         self._drawn = 0
         return f"\r{up}{_CLEAR}"
 
-    def _line(self, pieces: Sequence[Piece], width: int) -> str:
+    def _line(self, pieces: Sequence[StyledText], width: int) -> str:
         shown = []
         for text, style in pieces:
             fitted = fit(text, width)
             width -= count_columns(fitted)
-            shown.append(self._styled(Piece(fitted, style)))
+            shown.append(self._style(StyledText(fitted, style)))
         return "".join(shown)
 
-    def _styled(self, piece: Piece) -> str:
+    def _style(self, piece: StyledText) -> str:
         style = _STYLES.get(piece.style, "") if self._is_coloured else ""
         return f"{style}{piece.text}{_PLAIN}" if style else piece.text
 

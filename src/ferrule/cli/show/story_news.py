@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ferrule.cli.call_lookup import clock, lasted
+from ferrule.cli.call_lookup import format_clock, format_duration
 from ferrule.definitions.reporters.excerpt import sanitize
-from ferrule.model.news import Cancellation, LateResult
+from ferrule.model.news import CancellationNews, LateResult
 from ferrule.model.story import Story
 from ferrule.model.timestamps import milliseconds, parse_iso
 
@@ -44,7 +44,7 @@ _SHOWN = 3
 _COUNTED = ("bytes_read", "bytes_written", "line_count", "exit_code")
 
 
-def scheduling(story: Story) -> Iterator[str]:
+def scheduling_lines(story: Story) -> Iterator[str]:
     """With whom it shared its time."""
     said = _members(story.notes.get("scheduler"))
     facts = _members(said.get("facts", said))
@@ -54,31 +54,31 @@ def scheduling(story: Story) -> Iterator[str]:
     locks = said.get("locks") or facts.get("resource_locks")
     if locks:
         yield from row("locks", ", ".join(map(_lock, _several(locks))))
-    waited = _waited(said)
+    waited = _wait_milliseconds(said)
     if waited is not None:
-        yield from row("waited", lasted(waited))
+        yield from row("waited", format_duration(waited))
     batch = _members(story.notes.get("batch"))
     if batch:
         after = ", ".join(map(str, _several(batch.get("depends_on"))))
         of = f" of {batch['size']}" if "size" in batch else ""
         place = f", number {batch['index']}{of}" if "index" in batch else ""
         yield from row("batch", f"{batch.get('batch_id', '')}{place}{f', after {after}' if after else ''}")
-        before = _waited(batch)
+        before = _wait_milliseconds(batch)
         if before is not None:
-            yield from row("began", f"{lasted(before)} after it was planned, when those before it had ended")
+            yield from row("began", f"{format_duration(before)} after it was planned, when those before it had ended")
 
 
-def attempts(story: Story) -> Iterator[str]:
+def attempt_lines(story: Story) -> Iterator[str]:
     """What failed before the attempt that counted."""
     for attempt in story.attempts:
         code = f" ({attempt.error_code})" if attempt.error_code not in ("", attempt.error_class) else ""
         native = f", {attempt.native_error_ref}" if attempt.native_error_ref else ""
-        took = lasted(milliseconds(attempt.ended - attempt.started))
-        pause = f"; the next came {lasted(attempt.waited_seconds * 1000)} later"
+        took = format_duration(milliseconds(attempt.ended - attempt.started))
+        pause = f"; the next came {format_duration(attempt.waited_seconds * 1000)} later"
         yield from row(f"attempt {attempt.number}", f"{attempt.error_class}{code} in {took}{native}{pause}")
 
 
-def progress(story: Story) -> Iterator[str]:
+def progress_lines(story: Story) -> Iterator[str]:
     """How far it said it was: how often, and what last."""
     if not story.progress:
         return
@@ -100,20 +100,20 @@ def _progress(record: dict[str, Any]) -> str:
     parts = [_block(block) for block in _several(record.get("content"))]
     told = [text for text in (record.get("message"), *parts) if text]
     said = f": {'; '.join(map(str, told))}" if told else ""
-    return f"{clock(parse_iso(record['timestamp']))}, {', '.join(words)}{said}"
+    return f"{format_clock(parse_iso(record['timestamp']))}, {', '.join(words)}{said}"
 
 
 def _block(block: Any) -> str:
     return " ".join(str(_members(block).get("text") or as_json(block)).split())[:200]
 
 
-def cancels(story: Story) -> Iterator[str]:
+def cancel_lines(story: Story) -> Iterator[str]:
     """Who asked it to stop, and what came of it."""
     for one in story.cancellations:
         yield from _cancel(one)
 
 
-def _cancel(one: Cancellation) -> Iterator[str]:
+def _cancel(one: CancellationNews) -> Iterator[str]:
     if one.requested_at is None:
         yield from row("requested", "by nobody on record")
     else:
@@ -121,21 +121,21 @@ def _cancel(one: Cancellation) -> Iterator[str]:
         why = f", {one.abort_reason.replace('_', ' ')}" if one.abort_reason else ""
         cause = f" ({one.cause})" if one.cause else ""
         yield from row(
-            "requested", f"{clock(one.requested_at)}{by}{why}{cause}{f': {one.reason}' if one.reason else ''}"
+            "requested", f"{format_clock(one.requested_at)}{by}{why}{cause}{f': {one.reason}' if one.reason else ''}"
         )
-    heard = "no" if one.acknowledged_at is None else clock(one.acknowledged_at)
+    heard = "no" if one.acknowledged_at is None else format_clock(one.acknowledged_at)
     yield from row("acknowledged", heard)
     if not one.outcome:
         yield from row("outcome", "not known yet")
     else:
-        when = "" if one.settled_at is None else f"{clock(one.settled_at)}, "
+        when = "" if one.settled_at is None else f"{format_clock(one.settled_at)}, "
         yield from row("outcome", f"{when}{one.outcome.replace('_', ' ')}{f': {_words(one.why)}' if one.why else ''}")
 
 
-def late(story: Story) -> Iterator[str]:
+def late_lines(story: Story) -> Iterator[str]:
     """What its tool gave when nobody waited any more."""
     for one in story.late_results:
-        yield from row("came", f"{clock(one.at)}, recorded and not delivered")
+        yield from row("came", f"{format_clock(one.at)}, recorded and not delivered")
         if one.data:
             yield from row("", as_json(one.data))
         yield from row("content", _content(one))
@@ -149,20 +149,20 @@ def _content(one: LateResult) -> str:
     return " ".join(str(block.get("text", as_json(block))) for block in one.result.content) or "none"
 
 
-def keeping(story: Story) -> Iterator[str]:
+def storage_lines(story: Story) -> Iterator[str]:
     """What became of the result's bytes, and of the caller's context."""
     notes = story.notes
     if notes.get("abort_reason"):
         yield from row("abort reason", _words(notes["abort_reason"]))
     for record in _several(notes.get("persistence")):
-        yield from row("kept", _kept(_members(record)))
+        yield from row("kept", _describe_storage(_members(record)))
     if notes.get("redactions"):
         yield from row("taken out", ", ".join(map(str, _several(notes["redactions"]))))
     for modifier in _several(notes.get("context_modifiers")):
         yield from row("context", as_json(modifier))
 
 
-def _kept(record: dict[str, Any]) -> str:
+def _describe_storage(record: dict[str, Any]) -> str:
     sizes = f", {record['original_size_bytes']:,} bytes" if isinstance(record.get("original_size_bytes"), int) else ""
     where = f" in {_members(record.get('persisted_ref')).get('uri')}" if record.get("persisted_ref") else ""
     why = f": {record['reason']}" if record.get("reason") else ""
@@ -182,7 +182,7 @@ def _lock(lock: Any) -> str:
     return str(lock)
 
 
-def _waited(said: dict[str, Any]) -> float | None:
+def _wait_milliseconds(said: dict[str, Any]) -> float | None:
     """Milliseconds, however the note has them."""
     for name, factor in (("waited_ms", 1.0), ("waited_seconds", 1000.0), ("waited", 0.000_001)):
         value = said.get(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ferrule.cli.call_lookup import clock, lasted
+from ferrule.cli.call_lookup import format_clock, format_duration
 from ferrule.cli.show import story_news
 from ferrule.cli.show.story_news import as_json, row, short
 from ferrule.definitions.reporters.excerpt import sanitize
@@ -22,7 +22,7 @@ Bold = Callable[[str], str]
 
 def story_lines(story: Story, bold: Bold) -> Iterator[str]:
     """The page, line by line."""
-    took = "" if story.duration_ms is None else f" after {lasted(story.duration_ms)}"
+    took = "" if story.duration_ms is None else f" after {format_duration(story.duration_ms)}"
     yield bold(sanitize(f"{story.invocation_id}  {story.header.tool_id}  {story.status}{took}"))
     yield from _who(story)
     sections = (
@@ -32,15 +32,15 @@ def story_lines(story: Story, bold: Bold) -> Iterator[str]:
         ("decision", _decisions(story)),
         ("rules", _rules(story)),
         ("approval", _approval(story)),
-        ("scheduling", story_news.scheduling(story)),
-        ("attempts", story_news.attempts(story)),
+        ("scheduling", story_news.scheduling_lines(story)),
+        ("attempts", story_news.attempt_lines(story)),
         ("where it ran", _places(story)),
-        ("progress", story_news.progress(story)),
-        ("cancel", story_news.cancels(story)),
+        ("progress", story_news.progress_lines(story)),
+        ("cancel", story_news.cancel_lines(story)),
         ("phases", _phases(story)),
         ("states", _states(story)),
         ("result", _result(story)),
-        ("late result", story_news.late(story)),
+        ("late result", story_news.late_lines(story)),
         ("ledger", _ledger(story)),
     )
     for heading, lines in sections:
@@ -59,7 +59,7 @@ def _who(story: Story) -> Iterator[str]:
     yield from row("in", f"run {header.run_id}, tenant {header.tenant}")
     digests = f"catalog {short(header.catalog_digest)}, policy {short(header.policy_digest)}"
     yield from row("surface", f"{header.surface_id}, {digests}")
-    yield from row("planned", f"{clock(story.created_at)} UTC")
+    yield from row("planned", f"{format_clock(story.created_at)} UTC")
     if "native_call_id" in notes:
         yield from row("caller's id", str(notes["native_call_id"]))
     if "retry_of" in notes:
@@ -119,7 +119,7 @@ def _mutation(mutation: Mutation) -> str:
 def _hooks(story: Story) -> Iterator[str]:
     for run in story.hooks:
         kinds = ", ".join(str(output.get("type") or ", ".join(output)) for output in run.outputs) or "no answer"
-        took = lasted(milliseconds(run.ended - run.started))
+        took = format_duration(milliseconds(run.ended - run.started))
         yield from row(run.hook_id, f"{run.hook_event} in {took}: {kinds}")
 
 
@@ -157,18 +157,20 @@ def _rules(story: Story) -> Iterator[str]:
 
 def _approval(story: Story) -> Iterator[str]:
     for request in story.requests:
-        until = f"until {clock(request.expires_at)}" if request.expires_at <= LAST else "without an end"
-        yield from row("asked", f"{clock(request.requested_at)}, {until}: {request.message}")
+        until = f"until {format_clock(request.expires_at)}" if request.expires_at <= LAST else "without an end"
+        yield from row("asked", f"{format_clock(request.requested_at)}, {until}: {request.message}")
         yield from row("who may answer", _approvers(request))
     for handed in story.delegations:
         because = f": {handed['reason']}" if handed["reason"] else ""
-        yield from row("handed on", f"{clock(parse_iso(handed['at']))} by {handed['by']} to {handed['to']}{because}")
+        yield from row(
+            "handed on", f"{format_clock(parse_iso(handed['at']))} by {handed['by']} to {handed['to']}{because}"
+        )
     for at in story.reminders:
-        yield from row("reminded", clock(at))
+        yield from row("reminded", format_clock(at))
     for answer in story.answers:
         word = _verdict(story.requests[-1] if story.requests else None, answer)
         because = f": {answer.reason}" if answer.reason else ""
-        yield from row(word, f"{clock(answer.answered_at)} by {answer.by} over {answer.channel}{because}")
+        yield from row(word, f"{format_clock(answer.answered_at)} by {answer.by} over {answer.channel}{because}")
     if story.requests and not story.answers:
         yield from row("answered", "by nobody")
 
@@ -198,14 +200,14 @@ def _phases(story: Story) -> Iterator[str]:
         elif run.duration is None:
             said = "ran, after the wait"
         else:
-            said = lasted(milliseconds(run.duration))
+            said = format_duration(milliseconds(run.duration))
         yield f"  {run.phase:<25} {said:>9}"
 
 
 def _states(story: Story) -> Iterator[str]:
     for move in story.moves:
-        since = lasted(milliseconds((move.at - story.created_at) * 1000))
-        yield f"  {clock(move.at)}  {'+' + since:>10}  {move.state}"
+        since = format_duration(milliseconds((move.at - story.created_at) * 1000))
+        yield f"  {format_clock(move.at)}  {'+' + since:>10}  {move.state}"
 
 
 def _result(story: Story) -> Iterator[str]:
@@ -223,7 +225,7 @@ def _result(story: Story) -> Iterator[str]:
     else:
         for block in result.content:
             yield from row("content", str(block["text"]) if block.get("type") == "text" else as_json(block))
-    yield from story_news.keeping(story)
+    yield from story_news.storage_lines(story)
 
 
 def _next_step(story: Story) -> str:
@@ -256,7 +258,7 @@ def _ledger(story: Story) -> Iterator[str]:
     width = max(9, *map(len, words))
     for note, word in zip(shown, words, strict=True):
         erased = "  payload erased" if note.is_erased else ""
-        yield f"  row {note.seq:<8} {clock(note.at)}  {word:<{width}} {note.hash.hex()[:16]}…{erased}"
+        yield f"  row {note.seq:<8} {format_clock(note.at)}  {word:<{width}} {note.hash.hex()[:16]}…{erased}"
     hidden = len(story.all_rows) - len(shown)
     if hidden:
         yield f"  and {hidden} {'row' if hidden == 1 else 'rows'} of progress"

@@ -30,7 +30,7 @@ class View(Protocol):
     def begin(self, invocation_id: str, words: str) -> None:
         """The call's id, and a sentence about it."""
 
-    def said(self, said: Progress) -> None:
+    def show_progress(self, said: Progress) -> None:
         """A record of its progress."""
 
     def note(self, words: str, facts: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ class PlainView:
         """Say which call it is."""
         _write(words)
 
-    def said(self, said: Progress) -> None:
+    def show_progress(self, said: Progress) -> None:
         """Say how far it is."""
         _write(progress_line(said))
 
@@ -69,7 +69,7 @@ class JsonView(PlainView):
         """Say which call it is."""
         self._json({"invocation_id": invocation_id})
 
-    def said(self, said: Progress) -> None:
+    def show_progress(self, said: Progress) -> None:
         """Give the record."""
         self._json(said.to_record())
 
@@ -81,7 +81,7 @@ class JsonView(PlainView):
         _write(msgspec.json.encode(record).decode())
 
 
-def view_of(as_json: bool) -> View:
+def choose_view(as_json: bool) -> View:
     """The view that fits whoever watches."""
     if as_json:
         return JsonView()
@@ -97,19 +97,19 @@ def is_watched() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
-def spinning(words: str, is_quiet: bool) -> AbstractContextManager[Any]:
+def show_waiting(words: str, is_quiet: bool) -> AbstractContextManager[Any]:
     """Shows that something is waited for, if a person looks."""
     if is_quiet or not is_watched():
         return PlainView()
-    from ferrule.cli.show.live import spinner
+    from ferrule.cli.show.live import show_spinner
 
-    return spinner(words)
+    return show_spinner(words)
 
 
-async def tell(progress: AsyncIterator[Progress], view: View) -> None:
+async def show_all(progress: AsyncIterator[Progress], view: View) -> None:
     """Show every record as it comes."""
     async for said in progress:
-        view.said(said)
+        view.show_progress(said)
 
 
 def _write(line: str) -> None:

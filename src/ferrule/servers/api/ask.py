@@ -14,7 +14,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.servers.api.background import Background
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.api.requests import Preference, choose_media_type, decode_body, pairs_of, preference_of, query_of
-from ferrule.servers.api.route import EVENT_TYPE, RequestField, Route
+from ferrule.servers.api.route import EVENT_TYPE, ApiRoute, RequestField
 from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
@@ -68,7 +68,7 @@ class Ask:
         caller: Caller,
         edge: Edge,
         background: Background,
-        route: Route,
+        route: ApiRoute,
         parts: dict[str, str],
         request_id: str,
     ) -> None:

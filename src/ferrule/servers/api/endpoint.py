@@ -16,7 +16,7 @@ from ferrule.servers.api.background import Background
 from ferrule.servers.api.openapi import openapi_document, reference_page
 from ferrule.servers.api.replies import AnyReply, JsonReply, Problem, encode_reply, not_found, problem_of
 from ferrule.servers.api.requests import choose_media_type
-from ferrule.servers.api.route import Route, Router
+from ferrule.servers.api.route import ApiRoute, Router
 from ferrule.servers.api.routes import ROUTES
 from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.auth.callers import Caller, Refused, has_scope
@@ -152,7 +152,7 @@ _REPLIED = (JsonReply, HttpAnswer, HttpStream)
 _BROKEN = Problem(500, "internal_error", "the server failed; its log tells why")
 
 
-def _encode(replied: AnyReply, request: HttpRequest, route: Route) -> HttpAnswer | HttpStream:
+def _encode(replied: AnyReply, request: HttpRequest, route: ApiRoute) -> HttpAnswer | HttpStream:
     return encode_reply(replied, request, is_tagged=route.is_tagged) if isinstance(replied, JsonReply) else replied
 
 
@@ -162,17 +162,17 @@ def _add_headers(answer: HttpAnswer | HttpStream, request_id: str) -> None:
     answer.headers += ((b"x-request-id", request_id.encode()), _NO_SNIFFING)
 
 
-def _list_methods(routes: Mapping[str, Route]) -> bytes:
+def _list_methods(routes: Mapping[str, ApiRoute]) -> bytes:
     methods = [*routes, *(["HEAD"] if "GET" in routes else []), "OPTIONS"]
     return ", ".join(methods).encode()
 
 
-def _refuse_method(request: HttpRequest, routes: Mapping[str, Route]) -> Problem:
+def _refuse_method(request: HttpRequest, routes: Mapping[str, ApiRoute]) -> Problem:
     detail = f"{request.method[:20]} cannot be done here; this path takes {' and '.join(routes)}"
     return Problem(405, "method_not_allowed", detail, headers=[(b"allow", _list_methods(routes))])
 
 
-def _require_scope(route: Route, caller: Caller) -> None:
+def _require_scope(route: ApiRoute, caller: Caller) -> None:
     """Raises Refused when the caller's credential is not enough for a route."""
     if route.scopes and not any(has_scope(caller, scope) for scope in route.scopes):
         reason = f"this takes a credential with the scope {' or '.join(route.scopes)}"

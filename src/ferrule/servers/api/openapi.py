@@ -24,7 +24,7 @@ from ferrule.servers.api.ask import KEY
 from ferrule.servers.api.field_docs import read_field_docs
 from ferrule.servers.api.replies import Problem, ProblemDetails, etag_of, has_tag
 from ferrule.servers.api.requests import choose_media_type, pairs_of, query_of
-from ferrule.servers.api.route import EVENT_TYPE, JSON_TYPE, RequestField, Route
+from ferrule.servers.api.route import EVENT_TYPE, JSON_TYPE, ApiRoute, RequestField
 from ferrule.servers.api.routes import ROUTES
 from ferrule.servers.api.shapes import ToolResult
 from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest
@@ -67,7 +67,7 @@ _PARTS = {
     "tool_id": RequestField("tool_id", "A tool's id."),
     "number": RequestField("number", "Which of the call's stored results, counted from 0.", "0|[1-9][0-9]{0,5}"),
 }
-_HEADERS: dict[str, dict[str, Any]] = {
+_HEADERS: dict[str, JsonObject] = {
     "X-Request-Id": {"description": "Names this request in the server's log.", "schema": {"type": "string"}},
     "Idempotency-Replayed": {
         "description": "`true` where another request with the same `Idempotency-Key` had this answer before.",
@@ -148,7 +148,7 @@ def encode_openapi() -> bytes:
     return msgspec.json.format(msgspec.json.encode(build_openapi()), indent=2) + b"\n"
 
 
-def _operation(route: Route, known: dict[Any, JsonObject]) -> JsonObject:
+def _operation(route: ApiRoute, known: dict[Any, JsonObject]) -> JsonObject:
     scopes = f"Takes a credential with the scope {' or '.join(f'`{scope}`' for scope in route.scopes)}."
     scopes = "Takes no credential." if route.is_open else scopes
     whole = " It must be for the whole workspace, not for one tenant." if route.is_for_workspace else ""
@@ -168,7 +168,7 @@ def _operation(route: Route, known: dict[Any, JsonObject]) -> JsonObject:
     return operation
 
 
-def _parameters(route: Route) -> list[JsonObject]:
+def _parameters(route: ApiRoute) -> list[JsonObject]:
     names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     found = [_parameter(_PARTS[name], "path") for name in names]
     if route.query is not None:
@@ -206,7 +206,7 @@ def _query_parameter(name: str, schema: JsonObject) -> JsonObject:
     return {"name": name, "in": "query", "required": False, "description": says, "schema": schema}
 
 
-def _responses(route: Route, known: dict[Any, JsonObject]) -> JsonObject:
+def _responses(route: ApiRoute, known: dict[Any, JsonObject]) -> JsonObject:
     responses = {str(status): _success(route, status, known) for status in route.statuses}
     if route.is_tagged:
         responses["304"] = {"description": _WORDS[304], "headers": _headers("X-Request-Id", "ETag")}
@@ -216,7 +216,7 @@ def _responses(route: Route, known: dict[Any, JsonObject]) -> JsonObject:
     return responses
 
 
-def _success(route: Route, status: int, known: dict[Any, JsonObject]) -> JsonObject:
+def _success(route: ApiRoute, status: int, known: dict[Any, JsonObject]) -> JsonObject:
     names = ["X-Request-Id", *(["ETag"] if route.is_tagged else []), *(["Location"] if status == 202 else [])]
     names += ["Idempotency-Replayed"] if KEY in route.headers else []
     query = route.query.__struct_fields__ if route.query is not None else ()
@@ -230,7 +230,7 @@ def _success(route: Route, status: int, known: dict[Any, JsonObject]) -> JsonObj
     return found
 
 
-def _content(kind: str, route: Route, known: dict[Any, JsonObject]) -> JsonObject:
+def _content(kind: str, route: ApiRoute, known: dict[Any, JsonObject]) -> JsonObject:
     if kind == JSON_TYPE and route.returns is not None:
         return known[route.returns]
     if kind == EVENT_TYPE:

@@ -54,7 +54,7 @@ class RequestField(msgspec.Struct, frozen=True):
 Serve: TypeAlias = "Callable[[Ask], AnyReply | Awaitable[AnyReply]]"
 
 
-class Route(msgspec.Struct, frozen=True, kw_only=True):
+class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     """One operation of the HTTP API."""
 
     method: Method

@@ -164,9 +164,9 @@ def why_closed(view: ConsoleView) -> str:
 def for_whole_workspace(title: str, about: str) -> Callable[[Serve], Serve]:
     """Restricts a page to people who administer the full workspace. Others see the reason, and what the page is about."""
 
-    def around(serve: Serve) -> Serve:
+    def wrap(serve: Serve) -> Serve:
         @wraps(serve)
-        async def guarded(view: ConsoleView) -> HttpAnswer | HttpStream:
+        async def serve_guarded(view: ConsoleView) -> HttpAnswer | HttpStream:
             reason = why_closed(view)
             if not reason:
                 return await serve(view)
@@ -174,6 +174,6 @@ def for_whole_workspace(title: str, about: str) -> Callable[[Serve], Serve]:
                 return view.fragment("problem_part.html", status=403, detail=reason)
             return await view.page("policy_closed.html", status=403, title=title, about=about, reason=reason)
 
-        return guarded
+        return serve_guarded
 
-    return around
+    return wrap

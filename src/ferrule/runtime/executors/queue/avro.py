@@ -88,7 +88,7 @@ def codec_of(schema: object) -> Codec:
             schema = msgspec.json.decode(schema)
         except msgspec.DecodeError as error:
             raise BadSchema(f"it is no JSON: {error}") from None
-    return Codec(schema, lambda value: _with_bytes(value, schema), _unchanged)
+    return Codec(schema, lambda value: _with_bytes(value, schema), _return_unchanged)
 
 
 def derive_codec(schema: JsonObject, name: str, namespace: str = "ferrule") -> Codec:
@@ -136,7 +136,7 @@ def _text(schema: JsonObject, name: str) -> Codec:
         return _STRING
     if not all(isinstance(word, str) and _NAME.fullmatch(word) for word in words) or len(set(words)) < len(words):
         return _STRING
-    return Codec({"type": "enum", "name": name, "symbols": words}, _require_type(str, "a text"), _unchanged)
+    return Codec({"type": "enum", "name": name, "symbols": words}, _require_type(str, "a text"), _return_unchanged)
 
 
 def _record(schema: JsonObject, name: str) -> Codec:
@@ -249,14 +249,14 @@ def _avro_name(text: str) -> str:
     return f"_{name}" if name[0].isdecimal() else name
 
 
-def _unchanged(value: object) -> Any:
+def _return_unchanged(value: object) -> Any:
     return value
 
 
-_STRING = Codec("string", _require_type(str, "a text"), _unchanged)
-_LONG = Codec("long", _integer, _unchanged)
-_DOUBLE = Codec("double", lambda value: float(_require_type((int, float), "a number")(value)), _unchanged)
-_BOOLEAN = Codec("boolean", _require_type(bool, "true or false"), _unchanged)
+_STRING = Codec("string", _require_type(str, "a text"), _return_unchanged)
+_LONG = Codec("long", _integer, _return_unchanged)
+_DOUBLE = Codec("double", lambda value: float(_require_type((int, float), "a number")(value)), _return_unchanged)
+_BOOLEAN = Codec("boolean", _require_type(bool, "true or false"), _return_unchanged)
 _BYTES = Codec("bytes", _unbase64, lambda value: base64.b64encode(value).decode())
 _ANY = Codec(
     {"type": "string", "contentMediaType": "application/json"},

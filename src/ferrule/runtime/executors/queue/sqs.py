@@ -36,7 +36,7 @@ _LEFT_SECONDS = 10
 _ANSWER_BYTES = 16 * 1024**2
 
 
-class QueuePlace(NamedTuple):
+class QueueAddress(NamedTuple):
     """The address of an SQS queue."""
 
     url: str
@@ -52,11 +52,11 @@ class QueuePlace(NamedTuple):
         return self.path.endswith(".fifo")
 
 
-def queue_place(written: str, tool_id: str) -> QueuePlace:
+def queue_place(written: str, tool_id: str) -> QueueAddress:
     """Parses a URL or an ARN of a queue. Raises ExecutionFailed (`setup_required`)."""
     arn = _ARN.fullmatch(written)
     if arn:
-        return QueuePlace("", arn[2], None, f"/{arn[3]}/{arn[4]}", f"sqs {arn[2]}")
+        return QueueAddress("", arn[2], None, f"/{arn[3]}/{arn[4]}", f"sqs {arn[2]}")
     try:
         target = parse_url(written)
     except BadUrl as error:
@@ -70,7 +70,7 @@ def queue_place(written: str, tool_id: str) -> QueuePlace:
     amazon = _HOST.fullmatch(target.host)
     region = (amazon[1] or amazon[2]) if amazon else None
     origin = None if amazon else f"{target.scheme}://{target.authority}"
-    return QueuePlace(written, region, origin, target.path, target.host)
+    return QueueAddress(written, region, origin, target.path, target.host)
 
 
 class SqsQueue:

@@ -35,7 +35,7 @@ class TimelineWait(NamedTuple):
     is_open: bool = False
 
 
-class PhaseRun(NamedTuple):
+class PhaseBar(NamedTuple):
     """One run of a phase."""
 
     phase: str
@@ -102,11 +102,11 @@ def waits_of(story: Story, now: int) -> list[TimelineWait]:
     return found
 
 
-def runs_of(story: Story, waits: Iterable[TimelineWait]) -> list[PhaseRun]:
+def runs_of(story: Story, waits: Iterable[TimelineWait]) -> list[PhaseBar]:
     """Returns every run of a phase. The start of the first one after a wait is not recorded, so it is the end of the
     wait.
     """
-    found: list[PhaseRun] = []
+    found: list[PhaseBar] = []
     for record in story["phases"]:
         if not record["ran"]:
             continue
@@ -116,7 +116,7 @@ def runs_of(story: Story, waits: Iterable[TimelineWait]) -> list[PhaseRun]:
         else:
             begins = [wait.end for wait in waits if wait.end <= end]
             begin = max([*begins, found[-1].end if found else 0.0])
-        found.append(PhaseRun(record["phase"], max(0.0, min(begin, end)), end))
+        found.append(PhaseBar(record["phase"], max(0.0, min(begin, end)), end))
     return found
 
 
@@ -134,7 +134,7 @@ def make_scale(total: float, waits: list[TimelineWait]) -> Callable[[float], flo
     return place
 
 
-def _remove_waits(runs: list[PhaseRun], waits: list[TimelineWait]) -> list[PhaseRun]:
+def _remove_waits(runs: list[PhaseBar], waits: list[TimelineWait]) -> list[PhaseBar]:
     """Returns runs without the waits inside them."""
     pieces = runs
     for wait in waits:
@@ -142,7 +142,7 @@ def _remove_waits(runs: list[PhaseRun], waits: list[TimelineWait]) -> list[Phase
     return pieces
 
 
-def _cut(run: PhaseRun, wait: TimelineWait) -> list[PhaseRun]:
+def _cut(run: PhaseBar, wait: TimelineWait) -> list[PhaseBar]:
     if wait.end <= run.begin or wait.begin >= run.end:
         return [run]
     before, after = run._replace(end=max(run.begin, wait.begin)), run._replace(begin=min(run.end, wait.end))
@@ -150,7 +150,7 @@ def _cut(run: PhaseRun, wait: TimelineWait) -> list[PhaseRun]:
 
 
 def _draw_work(
-    runs: list[PhaseRun], waits: list[TimelineWait], place: Callable[[float], float], colour: str
+    runs: list[PhaseBar], waits: list[TimelineWait], place: Callable[[float], float], colour: str
 ) -> list[JsonObject]:
     return [_bar(place, run.begin, run.end, colour) for run in _remove_waits(runs, waits)]
 
@@ -191,7 +191,7 @@ def _find_current(story: Story) -> str | None:
 
 
 def _describe_state(
-    story: Story, phase: str, runs: list[PhaseRun], waits: list[TimelineWait], stopped: str | None, current: str | None
+    story: Story, phase: str, runs: list[PhaseBar], waits: list[TimelineWait], stopped: str | None, current: str | None
 ) -> tuple[str, str]:  # fmt: skip
     """Returns the shape and the word of a phase."""
     people = [wait for wait in waits if wait.kind == "person"]

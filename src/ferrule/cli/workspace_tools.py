@@ -17,11 +17,10 @@ from ferrule.model.diagnostic import FileReport, Finding, Severity
 from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
-from ferrule.workspace.parts import load_parts
 from ferrule.workspace.workspace import Workspace, show_path
 
 
-class Entry(NamedTuple):
+class ListedTool(NamedTuple):
     """One tool on the shelf."""
 
     file: str
@@ -54,7 +53,7 @@ class Entry(NamedTuple):
         return " ".join(self.tool.description.split())
 
 
-class Use(NamedTuple):
+class ToolReference(NamedTuple):
     """One agent or role that names a tool, and what it adds."""
 
     name: str
@@ -62,55 +61,59 @@ class Use(NamedTuple):
     max_calls_per_run: int | None
 
 
-class Users(NamedTuple):
+class ToolReferences(NamedTuple):
     """Who refers to a tool."""
 
-    agents: tuple[Use, ...]
-    roles: tuple[Use, ...]
+    agents: tuple[ToolReference, ...]
+    roles: tuple[ToolReference, ...]
 
 
-class Shelf(NamedTuple):
+class WorkspaceTools(NamedTuple):
     """Everything a workspace defines."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ListedTool, ...]
     reports: tuple[FileReport, ...]
     unreadable: tuple[str, ...]
     """Files of tools that cannot even be parsed, so that nobody knows what they define."""
 
-    def users_of(self, entry: Entry) -> Users:
+    def list_references(self, entry: ListedTool) -> ToolReferences:
         """Agents and roles that name the tool."""
-        agents: list[Use] = []
-        roles: list[Use] = []
+        agents: list[ToolReference] = []
+        roles: list[ToolReference] = []
         if entry.outline.dialect == "aml":
             for report in self.reports:
                 for outline in report.outlines:
                     match outline:
                         case AgentOutline():
-                            agents += _uses(outline.agent_id or report.file, outline.value, entry.outline.tool_id)
+                            agents += _list_references(
+                                outline.agent_id or report.file, outline.value, entry.outline.tool_id
+                            )
                         case RoleOutline():
-                            roles += _uses(outline.iam_id or report.file, outline.value, entry.outline.tool_id)
+                            roles += _list_references(
+                                outline.iam_id or report.file, outline.value, entry.outline.tool_id
+                            )
                         case _:
                             pass
-        return Users(tuple(agents), tuple(roles))
+        return ToolReferences(tuple(agents), tuple(roles))
 
 
-def _uses(name: str, value: dict[str, Any], tool_id: str) -> Iterator[Use]:
+def _list_references(name: str, value: dict[str, Any], tool_id: str) -> Iterator[ToolReference]:
     tools = value.get("tools")
     listed = tools.get("refs") if isinstance(tools, dict) else tools
     for item in listed if isinstance(listed, list) else ():
         if isinstance(item, dict) and item.get("ref") == tool_id:
             limit = item.get("max_calls_per_run")
-            yield Use(name, item.get("approval_required") is True, limit if is_integer(limit) else None)
+            yield ToolReference(name, item.get("approval_required") is True, limit if is_integer(limit) else None)
             return
 
 
-def shelf_of(
+def collect_tools(
     workspace: Workspace,
     is_wanted: Callable[[ToolOutline], bool] = lambda outline: True,
     *,
     paths: Sequence[str | Path] = (),
     harmless: Set[str] = frozenset(),
-) -> Shelf:
+) -> WorkspaceTools:
     """Every tool of a workspace, by namespace, name and version. Files without a wanted tool are not compiled.
 
     `paths`: of these files alone, and nothing that is imported. `harmless`: rules whose errors do not count.
@@ -118,31 +121,33 @@ def shelf_of(
     selection = workspace.select(paths)
     with ProgressBar() as progress:
         reports = workspace.reports(selection, workspace.rule_settings(), progress=progress)
-        entries: list[Entry] = []
+        entries: list[ListedTool] = []
         unreadable: list[str] = []
         records: list[tuple[str, str]] = []
         for number, (task, report) in enumerate(zip(selection.everything, reports, strict=True)):
             progress(number, len(reports))
             if report.tools and task.name in selection.wanted:
-                entries += _entries(workspace, task.path, report, is_wanted, harmless)
+                entries += _list_entries(workspace, task.path, report, is_wanted, harmless)
             if any(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
                 unreadable.append(show_path(task.path))
             if any(isinstance(outline, RecordOutline) and outline.kind in REFERRED_BY for outline in report.outlines):
                 records.append((task.path, report.file))
-        entries = _linked(workspace, entries, records)
+        entries = _link_tools(workspace, entries, records)
     if workspace.settings.mcp.servers and not paths:
         from ferrule.infra.lockfile.tools import list_imported_tools
 
-        entries += [_imported(tool) for tool in list_imported_tools(workspace.root, workspace.settings.mcp)]
+        entries += [_make_imported_entry(tool) for tool in list_imported_tools(workspace.root, workspace.settings.mcp)]
     if workspace.settings.oxp.servers and not paths:
         from ferrule.infra.lockfile.oxp_tools import list_imported_oxp_tools
 
-        entries += [_imported(tool) for tool in list_imported_oxp_tools(workspace.root, workspace.settings.oxp)]
+        entries += [
+            _make_imported_entry(tool) for tool in list_imported_oxp_tools(workspace.root, workspace.settings.oxp)
+        ]
     entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
-    return Shelf(tuple(entries), tuple(reports), tuple(unreadable))
+    return WorkspaceTools(tuple(entries), tuple(reports), tuple(unreadable))
 
 
-def _imported(tool: Tool) -> Entry:
+def _make_imported_entry(tool: Tool) -> ListedTool:
     """A tool of another server, as it was accepted."""
     outline = ToolOutline(
         file=LOCK_FILE,
@@ -155,41 +160,41 @@ def _imported(tool: Tool) -> Entry:
         status=tool.lifecycle,
         type="function",
     )
-    return Entry(LOCK_FILE, outline, tool, {}, 0)
+    return ListedTool(LOCK_FILE, outline, tool, {}, 0)
 
 
-def _entries(
+def _list_entries(
     workspace: Workspace,
     path: str,
     report: FileReport,
     is_wanted: Callable[[ToolOutline], bool],
     harmless: Set[str],
-) -> Iterator[Entry]:
+) -> Iterator[ListedTool]:
     errors = sum(found.severity is Severity.ERROR and found.rule not in harmless for found in report.diagnostics)
     outlines = [outline for outline in report.outlines if isinstance(outline, ToolOutline)]
-    compiled = _compiled(workspace, path, report.file) if not errors and any(map(is_wanted, outlines)) else []
+    compiled = _compile_file(workspace, path, report.file) if not errors and any(map(is_wanted, outlines)) else []
     tools = {(tool.tool_id, tool.version): tool for part in compiled for tool in part.tools}
     texts = {name: text for part in compiled for name, text in part.documentation.items()}
     for outline in outlines:
         tool = tools.get((outline.tool_id, outline.version))
-        yield Entry(show_path(path), outline, tool, texts.get(outline.tool_id, {}), errors)
+        yield ListedTool(show_path(path), outline, tool, texts.get(outline.tool_id, {}), errors)
 
 
-def _linked(workspace: Workspace, entries: list[Entry], files: list[tuple[str, str]]) -> list[Entry]:
+def _link_tools(workspace: Workspace, entries: list[ListedTool], files: list[tuple[str, str]]) -> list[ListedTool]:
     """The entries, their tools joined with the interfaces and profiles that stand in these files, as in a catalog (AT-51)."""
     if not any(entry.tool is not None and entry.tool.dialect == "agent_tool" for entry in entries):
         return entries
-    found = [record for path, name in files for part in _compiled(workspace, path, name) for record in part.records]
+    found = [record for path, name in files for part in _compile_file(workspace, path, name) for record in part.records]
     tools = ([] if entry.tool is None else link_records([entry.tool], found) for entry in entries)
     return [entry._replace(tool=next(iter(tool), None)) for entry, tool in zip(entries, tools, strict=True)]
 
 
-def _compiled(workspace: Workspace, path: str, name: str) -> list[Compiled]:
+def _compile_file(workspace: Workspace, path: str, name: str) -> list[Compiled]:
     pieces = gather([load(path, name)], load_parts().dialects, workspace.namespace)
     return [piece.compiled for piece in pieces if piece.compiled is not None]
 
 
-def line_of(workspace: Workspace, entry: Entry) -> int:
+def find_line(workspace: Workspace, entry: ListedTool) -> int:
     """The line on which a tool's definition begins."""
     if entry.file == LOCK_FILE:
         return 1
