@@ -17,6 +17,7 @@ from ferrule.model.diagnostic import FileReport, Finding, Severity
 from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
+from ferrule.workspace.parts import load_parts
 from ferrule.workspace.workspace import Workspace, show_path
 
 
