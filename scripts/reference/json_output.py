@@ -22,7 +22,7 @@ TYPES = {
     "dict[str, int]": "object of integers",
     "tuple[str, ...]": "list of strings",
     "tuple[LossEntry, ...]": "list of losses",
-    "tuple[LeftOut, ...]": "list",
+    "tuple[OmittedTool, ...]": "list",
     "tuple[Diagnostic, ...]": "list of diagnostics",
     "tuple[FileEntry, ...]": "list of files",
     "tuple[ConflictEntry, ...]": "list of conflicts",
