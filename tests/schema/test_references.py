@@ -172,8 +172,8 @@ def test_a_schema_that_is_nested_deep_is_written_from_its_root_too() -> None:
     deep: dict[str, Any] = {"$id": "https://x.example/inner.json", "$ref": "#/$defs/a", "$defs": {"a": {"const": 1}}}
     for _ in range(1500):
         deep = {"items": deep}
-    references = SchemaReferences(root_references(deep))
-    part = references.root
+    part = root = root_references(deep)
+    references = SchemaReferences(root)
     while "items" in part:
         part = part["items"]
     assert references.schema(part["$ref"]) == {"const": 1}

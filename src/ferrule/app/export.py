@@ -29,7 +29,7 @@ from ferrule.model.hints import nearest
 from ferrule.model.loss import Loss
 from ferrule.model.surface import Surface, SurfaceSettings
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 from ferrule.runtime.surface.render import Rendering, ShownTool, render
 from ferrule.schema.internal_fields import model_schema
 
@@ -65,7 +65,7 @@ class Exported(msgspec.Struct, frozen=True):
     tokens: TokenCount = TokenCount("estimate", 0, 0, {})
     offered: tuple[PreparedTool, ...] = ()
 
-    def decode_call(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    def decode_call(self, name: str, arguments: JsonObject) -> tuple[str, JsonObject]:
         """Translates a model's call into the tool's own name and arguments, for `surface.call`.
 
         Reverses changed names and rewritten schemas. A name that is not in this export comes back unchanged, and the
@@ -200,7 +200,7 @@ def _count_tokens(document: JsonValue, instructions: str, counter: TokenCounter)
     return TokenCount(counter.name, sum(now.values()) + told, told, now, later)
 
 
-def _list_definitions(document: JsonValue) -> Iterator[dict[str, Any]]:
+def _list_definitions(document: JsonValue) -> Iterator[JsonObject]:
     """Yields the tools of a list, or the operations of an OpenAPI document."""
     paths = document.get("paths") if isinstance(document, dict) else None
     if isinstance(paths, dict):
@@ -211,7 +211,7 @@ def _list_definitions(document: JsonValue) -> Iterator[dict[str, Any]]:
     yield from (entry.value for entry in find_entries(document) if isinstance(entry.value, dict))
 
 
-def _read_name(definition: dict[str, Any]) -> str:
+def _read_name(definition: JsonObject) -> str:
     if isinstance(definition.get("operationId"), str):
         return str(definition["operationId"])
     for inner in (definition, definition.get("function"), definition.get("toolSpec")):

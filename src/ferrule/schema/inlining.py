@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 from ferrule.schema.references import SchemaReferences, root_references
 from ferrule.schema.walk import DESCENT, copy_schema, map_members, positions
 
@@ -30,7 +30,7 @@ class NotInlinable(Exception):
     """A schema that cannot be expressed without references; the message says why."""
 
 
-def inline(schema: Any, depth: int = DEEPEST) -> dict[str, Any]:
+def inline(schema: Any, depth: int = DEEPEST) -> JsonObject:
     """Returns the schema without references, at most `depth` levels deep. Raises NotInlinable."""
     if schema is True:
         return {}
@@ -39,14 +39,14 @@ def inline(schema: Any, depth: int = DEEPEST) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise NotInlinable("it is no schema")
     schema = root_references(schema)
-    found: dict[str, Any] = _Inlining(schema, depth).schema(schema, ())
+    found: JsonObject = _Inlining(schema, depth).schema(schema, ())
     return found
 
 
 class _Inlining:
     """One schema being walked."""
 
-    def __init__(self, root: dict[str, Any], deepest: int) -> None:
+    def __init__(self, root: JsonObject, deepest: int) -> None:
         self._references = SchemaReferences(root)
         self._deepest = deepest
         self._left = _MOST_SCHEMAS
@@ -63,7 +63,7 @@ class _Inlining:
         if refused:
             raise NotInlinable(f"it has a {min(refused)}, which depends on where it is read")
 
-        def inside(member: Any, _: Path) -> Any:
+        def inside(member: object, _: Path) -> Any:
             return self.schema(member, open_refs, depth + 1)
 
         kept = {
@@ -73,7 +73,7 @@ class _Inlining:
         }
         return self._follow(schema["$ref"], kept, open_refs, depth) if "$ref" in schema else kept
 
-    def _follow(self, ref: Any, beside: dict[str, Any], open_refs: tuple[str, ...], depth: int) -> dict[str, Any]:
+    def _follow(self, ref: object, beside: JsonObject, open_refs: tuple[str, ...], depth: int) -> JsonObject:
         if not isinstance(ref, str):
             raise NotInlinable("it has a $ref that is no text")
         if ref in open_refs:
@@ -98,7 +98,7 @@ class _Inlining:
         return {**beside, "allOf": [*beside.get("allOf", ()), target]} if target else beside
 
 
-def _is_dropped(keyword: str, operand: Any) -> bool:
+def _is_dropped(keyword: str, operand: object) -> bool:
     return keyword in DROPPED and (keyword != "id" or isinstance(operand, str))
 
 
@@ -110,13 +110,13 @@ _DEPTHS = (3, 2, 1)
 class UnfoldedSchema(NamedTuple):
     """A schema without references."""
 
-    schema: dict[str, Any]
+    schema: JsonObject
     cut: tuple[str, ...]
     """Parts that contain themselves, and are open below the last level that is written out."""
     levels: int = 0
 
 
-def unfold(schema: dict[str, Any]) -> UnfoldedSchema:
+def unfold(schema: JsonObject) -> UnfoldedSchema:
     """Returns the schema with each reference replaced by its target. Raises NotInlinable."""
     recursive = sorted(_recursive(schema.get("$defs") or {}))
     if not recursive:
@@ -132,7 +132,7 @@ def unfold(schema: dict[str, Any]) -> UnfoldedSchema:
     raise AssertionError("the last depth gives a schema or an error")
 
 
-def _recursive(parts: dict[str, Any]) -> Iterator[str]:
+def _recursive(parts: JsonObject) -> Iterator[str]:
     """Yields the names of parts that lead back to themselves."""
     leads = {name: set(_ref_names(part)) & parts.keys() for name, part in parts.items()}
     for name in parts:
@@ -147,17 +147,17 @@ def _recursive(parts: dict[str, Any]) -> Iterator[str]:
             yield name
 
 
-def _ref_names(schema: Any) -> Iterator[str]:
+def _ref_names(schema: object) -> Iterator[str]:
     for position in positions(schema):
         ref = position.schema.get("$ref")
         if isinstance(ref, str) and ref.startswith(_START):
             yield ref.removeprefix(_START)
 
 
-def _copy_per_level(schema: dict[str, Any], recursive: set[str], levels: int) -> dict[str, Any]:
+def _copy_per_level(schema: JsonObject, recursive: set[str], levels: int) -> JsonObject:
     """Copies each such part once per level; each copy leads one level down."""
-    parts: dict[str, Any] = schema["$defs"]
-    copies: dict[str, Any] = {}
+    parts: JsonObject = schema["$defs"]
+    copies: JsonObject = {}
     for name, part in parts.items():
         for level in range(levels) if name in recursive else (-1,):
             copy = _point_refs(part, recursive, level + 1)
@@ -168,8 +168,8 @@ def _copy_per_level(schema: dict[str, Any], recursive: set[str], levels: int) ->
     return {**whole, "$defs": copies}
 
 
-def _point_refs(schema: Any, recursive: set[str], level: int) -> Any:
-    def point(part: dict[str, Any], _: Path) -> None:
+def _point_refs(schema: object, recursive: set[str], level: int) -> Any:
+    def point(part: JsonObject, _: Path) -> None:
         ref = part.get("$ref")
         if isinstance(ref, str) and (name := ref.removeprefix(_START)) in recursive:
             part["$ref"] = _START + _level_name(name, level)
@@ -181,20 +181,20 @@ def _level_name(name: str, level: int) -> str:
     return f"{name}.{level}"
 
 
-def _open(part: Any) -> dict[str, Any]:
+def _open(part: Any) -> JsonObject:
     """Returns the schema for the place where a part is not written out any more."""
     kind = part.get("type") if isinstance(part, dict) else None
     return {"type": "object", "description": "As above, nested further."} if kind == "object" else {}
 
 
-def _drop_titles(schema: dict[str, Any]) -> dict[str, Any]:
+def _drop_titles(schema: JsonObject) -> JsonObject:
     """Removes the names of classes, which mean nothing to a model."""
 
-    def strip(part: dict[str, Any], _: Path) -> None:
+    def strip(part: JsonObject, _: Path) -> None:
         if isinstance(part.get("title"), str):
             del part["title"]
 
-    without: dict[str, Any] = copy_schema(schema, strip)
+    without: JsonObject = copy_schema(schema, strip)
     return without
 
 
@@ -204,13 +204,13 @@ _ANNOTATIONS = ("title", "description")
 class PlainSchema(NamedTuple):
     """A schema without references."""
 
-    schema: dict[str, Any]
+    schema: JsonObject
     why: str = ""
     """Why it differs from the input; empty when it does not."""
     put: str = ""
 
 
-def plain_schema(schema: Any, excluded: Collection[str]) -> PlainSchema:
+def plain_schema(schema: object, excluded: Collection[str]) -> PlainSchema:
     """Returns the schema without the excluded keywords, with the same meaning where possible."""
     if not isinstance(schema, dict):
         return PlainSchema({} if schema is not False else {"not": {}}, "a schema must be an object", "an object")
@@ -224,11 +224,11 @@ def plain_schema(schema: Any, excluded: Collection[str]) -> PlainSchema:
         return PlainSchema(_open_refs(schema, excluded), f"schemas have no {named}, and {error}", put)
 
 
-def _has(schema: dict[str, Any], keyword: str) -> bool:
+def _has(schema: JsonObject, keyword: str) -> bool:
     return any(keyword in position.schema for position in positions(schema))
 
 
-def _open_refs(schema: Any, excluded: Collection[str]) -> Any:
+def _open_refs(schema: object, excluded: Collection[str]) -> Any:
     """Returns the schema with every part that has a reference left open."""
     if not isinstance(schema, dict):
         return schema

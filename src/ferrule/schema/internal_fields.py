@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.schema.pointers import read_fragment
 from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, members
 
@@ -104,7 +105,7 @@ def is_marked(schema: object) -> bool:
     return isinstance(schema, dict) and schema.get("visibility") == "internal"
 
 
-def _find_marked(schema: Any, trail: Trail, is_placed: bool) -> Iterator[tuple[Trail, bool]]:
+def _find_marked(schema: object, trail: Trail, is_placed: bool) -> Iterator[tuple[Trail, bool]]:
     """Yields every marked field with its trail, and whether the trail begins at the root."""
     for steps, member in members(schema) if isinstance(schema, dict) else ():
         keyword = steps[0]
@@ -123,18 +124,18 @@ def model_schema(tool: Tool, fields: InternalFields | None = None) -> msgspec.Ra
     return msgspec.Raw(msgspec.json.encode(without_internal(msgspec.json.decode(tool.input_schema), fields)))
 
 
-def without_internal(schema: Any, fields: InternalFields) -> Any:
+def without_internal(schema: object, fields: InternalFields) -> object:
     """Returns a schema with every trace of internal fields removed: properties, requirements, conditions, examples,
     defaults."""
     return _Strip(fields).schema(schema, (), True) if fields else schema
 
 
-def find_internal(arguments: Any, fields: InternalFields) -> list[str]:
+def find_internal(arguments: object, fields: InternalFields) -> list[str]:
     """Returns the internal fields that arguments contain, as dotted names: a model must not send them (AT-59)."""
     return [".".join(trail) for trail in _find_sent(arguments, (), fields)] if fields else []
 
 
-def _find_sent(value: Any, trail: Trail, fields: InternalFields) -> Iterator[Trail]:
+def _find_sent(value: object, trail: Trail, fields: InternalFields) -> Iterator[Trail]:
     if isinstance(value, list):
         for item in value:
             yield from _find_sent(item, trail, fields)
@@ -164,7 +165,7 @@ class _Strip:
         kept = {key: self._operand(key, operand, trail, is_placed) for key, operand in schema.items()}
         return _loosen(schema, kept)
 
-    def _operand(self, keyword: str, operand: Any, trail: Trail, is_placed: bool) -> Any:
+    def _operand(self, keyword: str, operand: object, trail: Trail, is_placed: bool) -> object:
         if keyword in MAP_KEYWORDS and isinstance(operand, dict):
             return self._map(keyword, operand, trail, is_placed)
         if keyword == "propertyNames":
@@ -179,12 +180,12 @@ class _Strip:
             return self._data(operand, trail, is_placed)
         return operand if keyword in _TEXT else self._unknown(operand)
 
-    def _map(self, keyword: str, operand: dict[str, Any], trail: Trail, is_placed: bool) -> dict[str, Any]:
+    def _map(self, keyword: str, operand: JsonObject, trail: Trail, is_placed: bool) -> JsonObject:
         if keyword in _ROOTS:
             return {name: self.schema(part, (), False) for name, part in operand.items() if name not in self.leaves}
         if keyword == "patternProperties":
             operand = {name: part for name, part in operand.items() if name.strip("^$") not in self.leaves}
-        kept: dict[str, Any] = {}
+        kept: JsonObject = {}
         for name, member in operand.items():
             if self._hides(trail, name, is_placed) or (keyword == "properties" and is_marked(member)):
                 continue
@@ -194,13 +195,13 @@ class _Strip:
                 kept[name] = self.schema(member, (*trail, name) if keyword == "properties" else trail, is_placed)
         return kept
 
-    def _hides(self, trail: Trail, name: Any, is_placed: bool) -> bool:
+    def _hides(self, trail: Trail, name: object, is_placed: bool) -> bool:
         if not isinstance(name, str):
             return False
         below = (*trail, name)
         return self.fields.covers(below) if is_placed else self.fields.covers_somewhere(below)
 
-    def _data(self, value: Any, trail: Trail, is_placed: bool) -> Any:
+    def _data(self, value: object, trail: Trail, is_placed: bool) -> object:
         if isinstance(value, list):
             return [self._data(item, trail, is_placed) for item in value]
         if not isinstance(value, dict):
@@ -211,7 +212,7 @@ class _Strip:
             if not self._hides(trail, name, is_placed)
         }
 
-    def _unknown(self, value: Any) -> Any:
+    def _unknown(self, value: object) -> object:
         """Removes names of internal fields from the operand of an unknown keyword, wherever they are."""
         if isinstance(value, list):
             return [self._unknown(item) for item in value if not (isinstance(item, str) and item in self.leaves)]
@@ -219,7 +220,7 @@ class _Strip:
             return {name: self._unknown(member) for name, member in value.items() if name not in self.leaves}
         return value
 
-    def _points_inside(self, schema: dict[str, Any]) -> bool:
+    def _points_inside(self, schema: JsonObject) -> bool:
         """Returns True for a reference to a removed part; it would be unresolved, and its text names the field."""
         pointer = schema.get("$ref")
         if not isinstance(pointer, str):
@@ -227,7 +228,7 @@ class _Strip:
         return any(step in self.leaves for step in read_fragment(f"/{pointer}"))
 
 
-def _loosen(schema: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+def _loosen(schema: JsonObject, kept: JsonObject) -> JsonObject:
     """Removes conditions that nothing could meet any more. The runtime checks by the complete schema."""
     if kept.get("not") != schema.get("not"):
         del kept["not"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ferrule.model.value import MISSING, Missing, is_number
+from ferrule.model.value import MISSING, JsonObject, Missing, is_number
 
 ANNOTATIONS = frozenset(
     [
@@ -67,27 +67,27 @@ def join_operands(keyword: str, one: Any, other: Any) -> Any:
     return one if is_same(one, other) else MISSING
 
 
-def _join_types(one: Any, other: Any) -> Any:
+def _join_types(one: object, other: object) -> object:
     return common_types(type_words(one), type_words(other)) or NEVER
 
 
-def _join_enums(one: Any, other: Any) -> Any:
+def _join_enums(one: object, other: object) -> object:
     return same_values(one, other) or NEVER if isinstance(one, list) and isinstance(other, list) else MISSING
 
 
-def _join_constants(one: Any, other: Any) -> Any:
+def _join_constants(one: object, other: object) -> object:
     return one if is_same(one, other) else NEVER
 
 
-def _join_names(one: Any, other: Any) -> Any:
+def _join_names(one: object, other: object) -> object:
     return list(dict.fromkeys([*one, *other])) if isinstance(one, list) and isinstance(other, list) else MISSING
 
 
-def _join_lowest(one: Any, other: Any) -> Any:
+def _join_lowest(one: object, other: object) -> object:
     return max(one, other) if is_number(one) and is_number(other) else MISSING
 
 
-def _join_highest(one: Any, other: Any) -> Any:
+def _join_highest(one: object, other: object) -> object:
     return min(one, other) if is_number(one) and is_number(other) else MISSING
 
 
@@ -117,7 +117,7 @@ class Merger:
         """Resets the budget for another schema."""
         self._left = _MOST_MERGES
 
-    def merge(self, one: dict[str, Any], other: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    def merge(self, one: JsonObject, other: JsonObject, depth: int = 0) -> JsonObject:
         """Returns a schema that accepts what both accept. Some annotations of the second win."""
         if not other or one is other:
             return one
@@ -127,7 +127,7 @@ class Merger:
         if self._left < 0 or depth > _MOST_DEPTH:
             return {"allOf": [one, other]}
         out = dict(one)
-        rest: dict[str, Any] = {}
+        rest: JsonObject = {}
         for key, value in other.items():
             if key not in out or key in _LATER_WINS:
                 out[key] = value
@@ -153,7 +153,7 @@ class Merger:
         joined = join_operands(key, one, other)
         return joined[0] if key == "type" and isinstance(joined, list) and len(joined) == 1 else joined
 
-    def _properties(self, one: dict[str, Any], other: dict[str, Any], depth: int) -> dict[str, Any]:
+    def _properties(self, one: JsonObject, other: JsonObject, depth: int) -> JsonObject:
         joined = dict(one)
         for name, schema in other.items():
             joined[name] = self.merge(joined[name], schema, depth + 1) if name in joined else schema
@@ -165,7 +165,7 @@ class Merger:
         return self.merge(one, other, depth + 1)
 
 
-def _open(out: dict[str, Any], one: dict[str, Any], other: dict[str, Any]) -> None:
+def _open(out: JsonObject, one: JsonObject, other: JsonObject) -> None:
     """Opens closed objects that would reject each other's members, which is never meant."""
     if out.get("additionalProperties") is not False:
         return
@@ -177,7 +177,7 @@ def _open(out: dict[str, Any], one: dict[str, Any], other: dict[str, Any]) -> No
             return
 
 
-def type_words(written: Any) -> list[str]:
+def type_words(written: object) -> list[str]:
     """Returns the words of a `type`, which may be one or a list."""
     if isinstance(written, str):
         return [written]
@@ -192,7 +192,7 @@ def common_types(some: list[str], others: list[str]) -> list[str]:
     return found
 
 
-def same_values(some: list[Any], others: list[Any]) -> list[Any]:
+def same_values(some: list[object], others: list[object]) -> list[object]:
     """Returns the values that both lists have."""
     known = {key_of(value) for value in others}
     return [value for value in some if key_of(value) in known]
@@ -203,7 +203,7 @@ def is_same(one: Any, other: Any) -> bool:
     return one is other or (bool(one == other) and (one.__class__ is str or key_of(one) == key_of(other)))
 
 
-def key_of(value: Any) -> Any:
+def key_of(value: object) -> object:
     """Returns a key to compare JSON values by: 1 is 1.0 but not true."""
     if value.__class__ is str:
         return value
@@ -216,7 +216,7 @@ def key_of(value: Any) -> Any:
     return value
 
 
-def bounds_in_numbers(keywords: dict[str, Any]) -> None:
+def bounds_in_numbers(keywords: JsonObject) -> None:
     """Rewrites bounds of draft 4 (`exclusiveMinimum: true`) as later drafts have them."""
     for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(keywords.get(exclusive), bool):

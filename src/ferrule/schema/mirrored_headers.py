@@ -6,7 +6,6 @@ The MCP server compares the headers with the arguments; soundness checks reject 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 
@@ -28,7 +27,7 @@ class MirroredParameter(msgspec.Struct, frozen=True):
     type: str
 
 
-def find_mirrored(schema: Any) -> tuple[MirroredParameter, ...]:
+def find_mirrored(schema: object) -> tuple[MirroredParameter, ...]:
     """Returns the annotated parameters of an input schema. Raises ValueError for annotations that break the rules
     (MCP-154): a client would reject the tool."""
     found: list[MirroredParameter] = []
@@ -42,7 +41,7 @@ def find_mirrored(schema: Any) -> tuple[MirroredParameter, ...]:
     return tuple(found)
 
 
-def _walk(schema: Any, path: tuple[str, ...], found: list[MirroredParameter]) -> None:
+def _walk(schema: object, path: tuple[str, ...], found: list[MirroredParameter]) -> None:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return
@@ -62,7 +61,7 @@ def _walk(schema: Any, path: tuple[str, ...], found: list[MirroredParameter]) ->
         _walk(below, (*path, name), found)
 
 
-def _count(value: Any, *, is_map: bool = False) -> int:
+def _count(value: object, *, is_map: bool = False) -> int:
     """Counts annotations anywhere in a schema. `is_map`: names of members are no keywords."""
     if isinstance(value, dict):
         own = int(ANNOTATION in value and not is_map)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 from urllib.parse import quote, unquote
 
 from ferrule.model.value import Path
@@ -60,7 +59,7 @@ def list_position(step: str) -> int | None:
     return int(step) if _POSITION.fullmatch(step) else None
 
 
-def follow_steps(value: Any, steps: Iterable[str]) -> tuple[Any, Path]:
+def follow_steps(value: object, steps: Iterable[str]) -> tuple[object, Path]:
     """Returns the value where the steps lead no further, and the path to it, with list positions as numbers."""
     path: list[str | int] = []
     for step in steps:
@@ -75,7 +74,7 @@ def follow_steps(value: Any, steps: Iterable[str]) -> tuple[Any, Path]:
     return value, tuple(path)
 
 
-def find_at(value: Any, steps: tuple[str, ...]) -> tuple[Any, Path] | None:
+def find_at(value: object, steps: tuple[str, ...]) -> tuple[object, Path] | None:
     """Returns the value at the end of the steps, with its path, or None when it does not exist."""
     found = follow_steps(value, steps)
     return found if len(found[1]) == len(steps) else None

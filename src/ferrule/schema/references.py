@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
-from ferrule.model.value import Path, dig
+from ferrule.model.value import JsonObject, Path, dig
 from ferrule.schema.pointers import find_at, read_fragment, write_fragment
 from ferrule.schema.walk import copy_schema, members
 
@@ -40,7 +40,7 @@ class ReferenceTarget(NamedTuple):
     """Its path from the root."""
 
 
-def draft_by_name(schema: Any) -> int:
+def draft_by_name(schema: object) -> int:
     """Returns the draft that the `$schema` of a root names, 2020 for none and for one that is not known."""
     said = schema.get("$schema") if isinstance(schema, dict) else None
     return next((draft for name, draft in _DRAFTS if name in said), 2020) if isinstance(said, str) else 2020
@@ -57,12 +57,12 @@ def join_address(base: str, address: str) -> str:
 class SchemaAddresses:
     """The addresses and anchors that the schemas of one document have, entered one by one."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         self._root = root
         self.resources: dict[str, Path] = {"": ()}
         self.anchors: dict[str, Path] = {}
 
-    def enter(self, schema: dict[str, Any], path: Path, around: SchemaResource) -> SchemaResource:
+    def enter(self, schema: JsonObject, path: Path, around: SchemaResource) -> SchemaResource:
         """Records how a schema can be referred to; returns how its own references are read."""
         place = around
         own = schema.get("id" if place.draft == 4 else "$id")
@@ -95,7 +95,7 @@ class SchemaAddresses:
 class SchemaReferences:
     """The references of one schema, read from its root. `root_references` prepares schemas whose parts have addresses."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         self.root = root
         self._addresses: SchemaAddresses | None = None
         self._place = _LATEST
@@ -112,13 +112,13 @@ class SchemaReferences:
             self._place = places.get((), self._place)
         return self._addresses.find(reference, self._place)
 
-    def schema(self, reference: object) -> dict[str, Any] | None:
+    def schema(self, reference: object) -> JsonObject | None:
         """Returns the schema that a reference leads to; None for `true` and `false`, and for a missing target."""
         target = self.find(reference)
         return target.value if target is not None and isinstance(target.value, dict) else None
 
 
-def survey(root: Any) -> tuple[SchemaAddresses, dict[Path, SchemaResource]]:
+def survey(root: object) -> tuple[SchemaAddresses, dict[Path, SchemaResource]]:
     """Enters every schema of a document; also returns how the references of each are read."""
     addresses = SchemaAddresses(root)
     places: dict[Path, SchemaResource] = {}
@@ -131,7 +131,7 @@ def survey(root: Any) -> tuple[SchemaAddresses, dict[Path, SchemaResource]]:
     return addresses, places
 
 
-def _may_have_parts(schema: dict[str, Any]) -> bool:
+def _may_have_parts(schema: JsonObject) -> bool:
     """Returns True when a part below the root may have an address of its own. Quick, since hardly any schema has."""
     word = "id" if draft_by_name(schema) == 4 else "$id"
     stack = list(schema.values())
@@ -159,7 +159,7 @@ def root_references(schema: Any, at: Path = ()) -> Any:
     if not at and all(not place.home for place in places.values()):
         return schema
 
-    def move(part: dict[str, Any], path: Path) -> None:
+    def move(part: JsonObject, path: Path) -> None:
         place = places[path]
         reference = part.get("$ref")
         if isinstance(reference, str):
@@ -172,7 +172,7 @@ def root_references(schema: Any, at: Path = ()) -> Any:
     return copy_schema(schema, move)
 
 
-def relocate(schema: Any, old: Path, new: Path) -> Any:
+def relocate(schema: object, old: Path, new: Path) -> Any:
     """Returns a schema that moved within a document, its references to places below `old` changed to those below `new`.
 
     One with an address of its own reads its references from there, at any place, and stays as it is.
@@ -181,7 +181,7 @@ def relocate(schema: Any, old: Path, new: Path) -> Any:
         return schema
     before = tuple(map(str, old))
 
-    def move(part: dict[str, Any], _: Path) -> None:
+    def move(part: JsonObject, _: Path) -> None:
         reference = part.get("$ref")
         if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
             steps = read_fragment(reference[1:])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.references import SchemaReferences, root_references
 
 Schemas = tuple[dict[str, Any], ...]
@@ -26,18 +27,18 @@ class SchemaView:
 
     __slots__ = ("_references", "root", "unresolved")
 
-    def __init__(self, root: Any) -> None:
-        self.root: dict[str, Any] = root_references(root) if isinstance(root, dict) else {}
+    def __init__(self, root: object) -> None:
+        self.root: JsonObject = root_references(root) if isinstance(root, dict) else {}
         self.unresolved = False
         """True once a reference led nowhere."""
         self._references = SchemaReferences(self.root)
 
-    def about(self, schemas: Iterable[Any], *, negated: bool = True) -> Schemas:
+    def about(self, schemas: Iterable[object], *, negated: bool = True) -> Schemas:
         """Returns these schemas and every one they combine with in place: `$ref`, `allOf`, `anyOf`, `then`, …
 
         Without `negated`, schemas under `not` and `if` are left out: they do not say what the value should be.
         """
-        found: dict[int, dict[str, Any]] = {}
+        found: dict[int, JsonObject] = {}
         stack = [schema for schema in schemas if isinstance(schema, dict)]
         while stack and len(found) < CLOSURE_LIMIT:
             schema = stack.pop()
@@ -67,7 +68,7 @@ class SchemaView:
                 found += operand if isinstance(operand, list) else [operand]
         return found
 
-    def neighbours(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
+    def neighbours(self, schema: JsonObject) -> list[JsonObject]:
         """Returns the schemas one step away: about the same value, about its members, about its names."""
         found = [*self._in_place(schema, True), *self.items((schema,)), schema.get("propertyNames")]
         for key in ("properties", "patternProperties"):
@@ -75,11 +76,11 @@ class SchemaView:
         found += [schema.get(key) for key in ("additionalProperties", "unevaluatedProperties", "contentSchema")]
         return [member for member in found if isinstance(member, dict)]
 
-    def target(self, reference: object) -> dict[str, Any] | None:
+    def target(self, reference: object) -> JsonObject | None:
         """Returns the schema a `$ref` leads to, within this document."""
         return self._references.schema(reference)
 
-    def _in_place(self, schema: dict[str, Any], negated: bool) -> list[Any]:
+    def _in_place(self, schema: JsonObject, negated: bool) -> list[object]:
         found: list[Any] = []
         for key in _REFERENCES:
             if key in schema:
@@ -110,7 +111,7 @@ def types_of(schemas: Schemas) -> frozenset[str]:
     return frozenset(found)
 
 
-def _choices(schema: dict[str, Any]) -> list[Any]:
+def _choices(schema: JsonObject) -> list[object]:
     """Returns the values an `enum` or `const` without a `type` allows."""
     if "type" in schema:
         return []
@@ -139,6 +140,6 @@ def json_type(value: object) -> str:
             return "object"
 
 
-def _mapping(schema: dict[str, Any], key: str) -> dict[str, Any]:
+def _mapping(schema: JsonObject, key: str) -> JsonObject:
     found = schema.get(key)
     return found if isinstance(found, dict) else {}

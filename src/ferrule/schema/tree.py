@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.references import SchemaReferences, root_references
 
 _DEEPEST = 8
@@ -41,7 +41,7 @@ class SchemaField(msgspec.Struct, frozen=True):
     children: tuple[SchemaField, ...] = ()
 
 
-def schema_tree(schema: Any) -> list[SchemaField]:
+def schema_tree(schema: object) -> list[SchemaField]:
     """Returns the fields of a schema; one nameless field for one that describes no object. Empty for no schema."""
     if schema is None:
         return []
@@ -51,7 +51,7 @@ def schema_tree(schema: Any) -> list[SchemaField]:
 class _Tree:
     """Walks one schema."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         self._root = root_references(root)
         self._references = SchemaReferences(self._root)
         self._left = _MOST
@@ -65,7 +65,7 @@ class _Tree:
             return children
         return [self._node("", self._root, (), 0, is_required=True)]
 
-    def _node(self, name: str, schema: Any, seen: tuple[str, ...], depth: int, *, is_required: bool) -> SchemaField:
+    def _node(self, name: str, schema: object, seen: tuple[str, ...], depth: int, *, is_required: bool) -> SchemaField:
         self._left -= 1
         found, now_seen = self._resolve(schema, seen)
         description = _text(schema, "description") or _text(found, "description") or _text(found, "title")
@@ -79,7 +79,7 @@ class _Tree:
             tuple(self._children(found, now_seen, depth + 1)),
         )
 
-    def _children(self, schema: Any, seen: tuple[str, ...], depth: int) -> list[SchemaField]:
+    def _children(self, schema: object, seen: tuple[str, ...], depth: int) -> list[SchemaField]:
         self._work -= 1
         if not isinstance(schema, dict) or depth > _DEEPEST or self._work < 0:
             return []
@@ -95,11 +95,11 @@ class _Tree:
         found += self._of_branches(schema, seen, depth)
         return found
 
-    def _of_items(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> list[SchemaField]:
+    def _of_items(self, schema: JsonObject, seen: tuple[str, ...], depth: int) -> list[SchemaField]:
         items, inner_seen = self._resolve(schema.get("items"), seen)
         return self._children(items, inner_seen, depth) if isinstance(items, dict) else []
 
-    def _of_branches(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> Iterator[SchemaField]:
+    def _of_branches(self, schema: JsonObject, seen: tuple[str, ...], depth: int) -> Iterator[SchemaField]:
         for keyword, word in _BRANCHES.items():
             branches = schema.get(keyword)
             branches = branches if isinstance(branches, list) else []
@@ -121,7 +121,7 @@ class _Tree:
                     children=tuple(self._children(found, now_seen, depth + 1)),
                 )
 
-    def _resolve(self, schema: Any, seen: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+    def _resolve(self, schema: object, seen: tuple[str, ...]) -> tuple[object, tuple[str, ...]]:
         """Follows references; returns an empty schema for one that is circular, too long a chain, or unresolved."""
         while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
             reference = schema["$ref"]
@@ -132,7 +132,7 @@ class _Tree:
             schema = {} if target is None else target.value
         return schema, seen
 
-    def _type(self, schema: Any, seen: tuple[str, ...], depth: int = 0) -> str:
+    def _type(self, schema: object, seen: tuple[str, ...], depth: int = 0) -> str:
         """Describes a type in a few words."""
         self._work -= 1
         if self._work < 0:
@@ -159,7 +159,7 @@ class _Tree:
             return "anything" if reference.startswith("#") else f"as at {reference[:120]}"
         return self._type(target.value, (*seen, reference), depth + 1)
 
-    def _plain_type(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> str:
+    def _plain_type(self, schema: JsonObject, seen: tuple[str, ...], depth: int) -> str:
         kind = schema.get("type")
         if isinstance(kind, list):
             word = " or ".join(str(each) for each in kind[:8])
@@ -172,7 +172,7 @@ class _Tree:
             word = self._type_of_branches(schema, seen, depth)
         return "".join((word, *_limits(schema)))
 
-    def _type_of_branches(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> str:
+    def _type_of_branches(self, schema: JsonObject, seen: tuple[str, ...], depth: int) -> str:
         if "properties" in schema:
             return "object"
         for keyword in ("anyOf", "oneOf"):
@@ -183,7 +183,7 @@ class _Tree:
         return "anything"
 
 
-def _members(schema: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+def _members(schema: JsonObject) -> Iterator[tuple[str, object, bool]]:
     required = schema.get("required")
     required = frozenset(map(str, required)) if isinstance(required, list) else frozenset()
     properties = schema.get("properties")
@@ -198,19 +198,19 @@ def _members(schema: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
         yield "(any other name)", others, False
 
 
-def _has_children(schema: Any) -> bool:
+def _has_children(schema: object) -> bool:
     return isinstance(schema, dict) and any(key in schema for key in ("properties", "items", *_BRANCHES))
 
 
-def _is_telling(branch: Any) -> bool:
+def _is_telling(branch: object) -> bool:
     return isinstance(branch, dict) and branch.get("type") != "null"
 
 
-def _is_short(values: list[Any]) -> bool:
+def _is_short(values: list[object]) -> bool:
     return len(values) <= 4 and len("".join(map(_format_json, values))) <= 60
 
 
-def _limits(schema: dict[str, Any]) -> Iterator[str]:
+def _limits(schema: JsonObject) -> Iterator[str]:
     """Yields bounds as people write them: ` > 0`, ` 1 to 99`, `, 1 to 50 items`, ` = true`."""
     if "minimum" in schema and "maximum" in schema:
         yield f" {_short(schema['minimum'])} to {_short(schema['maximum'])}"
@@ -228,7 +228,7 @@ def _limits(schema: dict[str, Any]) -> Iterator[str]:
         yield f" = {_short(schema['default'])}"
 
 
-def _range(low: Any, high: Any) -> str:
+def _range(low: object, high: object) -> str:
     if high is None:
         return f"at least {_short(low)}"
     if not low:
@@ -236,15 +236,15 @@ def _range(low: Any, high: Any) -> str:
     return _short(low) if low == high else f"{_short(low)} to {_short(high)}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return _format_json(value)[:60]
 
 
-def _format_json(value: Any) -> str:
+def _format_json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _text(schema: Any, key: str) -> str:
+def _text(schema: object, key: str) -> str:
     found = schema.get(key) if isinstance(schema, dict) else None
     return " ".join(found.split()) if isinstance(found, str) else ""

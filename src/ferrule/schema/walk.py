@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 SCHEMA_KEYWORDS = frozenset(
     {
@@ -49,7 +49,7 @@ class SchemaPosition(NamedTuple):
     """A mapping where a schema is expected."""
 
     path: Path
-    schema: dict[str, Any]
+    schema: JsonObject
     around: SchemaPosition | None
     """The schema this one is a branch of (`anyOf`, `then`, …), so that both describe the same value; None otherwise."""
 
@@ -83,7 +83,7 @@ def positions(schema: object, path: Path = (), *, skip: frozenset[str] = frozens
             stack += below
 
 
-def members(schema: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+def members(schema: JsonObject) -> Iterator[tuple[Path, Any]]:
     """Yields the schemas right below one, `true` and `false` too, by the steps that lead to them."""
     for keyword, operand in schema.items():
         if isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
@@ -94,7 +94,7 @@ def members(schema: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
             yield (keyword,), operand
 
 
-def map_members(keyword: str, operand: Any, change: Callable[[Any, Path], Any]) -> Any:
+def map_members(keyword: str, operand: object, change: Callable[[Any, Path], Any]) -> Any:
     """Returns the operand of a keyword with each schema right inside it changed; itself when it holds none.
 
     `change` takes such a schema, and the steps that lead to it from the one around.
@@ -109,7 +109,7 @@ def map_members(keyword: str, operand: Any, change: Callable[[Any, Path], Any]) 
     return change(operand, (keyword,)) if keyword in SCHEMA_KEYWORDS else operand
 
 
-def copy_schema(schema: Any, change: Callable[[dict[str, Any], Path], None]) -> Any:
+def copy_schema(schema: object, change: Callable[[JsonObject, Path], None]) -> Any:
     """Returns a copy in which `change` has seen each schema with its path, from the root inwards.
 
     It may change the schema it is given, which is not shared. Parts that are no schemas are shared with the original.
@@ -117,9 +117,9 @@ def copy_schema(schema: Any, change: Callable[[dict[str, Any], Path], None]) -> 
     if not isinstance(schema, dict):
         return schema
     whole = dict(schema)
-    waiting: list[tuple[dict[str, Any], Path]] = [(whole, ())]
+    waiting: list[tuple[JsonObject, Path]] = [(whole, ())]
 
-    def copy_part(around: Path, part: Any, steps: Path) -> Any:
+    def copy_part(around: Path, part: object, steps: Path) -> object:
         if not isinstance(part, dict):
             return part
         waiting.append((made := dict(part), around + steps))
@@ -134,7 +134,7 @@ def copy_schema(schema: Any, change: Callable[[dict[str, Any], Path], None]) -> 
     return whole
 
 
-def _below(position: SchemaPosition, schema: dict[str, Any], skip: frozenset[str]) -> list[SchemaPosition]:
+def _below(position: SchemaPosition, schema: JsonObject, skip: frozenset[str]) -> list[SchemaPosition]:
     found: list[SchemaPosition] = []
     for keyword, operand in schema.items():
         if keyword not in DESCENT or keyword in skip:

@@ -13,7 +13,7 @@ import msgspec
 
 from ferrule.definitions.content.linkage import replace_payload
 from ferrule.model.tool import Record, Tool
-from ferrule.model.value import dig
+from ferrule.model.value import JsonObject, dig
 
 _VERSION = "0.2.0"
 _LIFECYCLES = {"draft": "draft", "active": "available", "deprecated": "deprecated", "disabled": "disabled"}
@@ -37,7 +37,7 @@ def build_agent_tools(records: Iterable[Record], namespace: str) -> list[Tool]:
     return sorted((tool for tool in found if tool is not None), key=lambda tool: (tool.name, tool.version or ""))
 
 
-def _build_tool(agent: dict[str, Any], record: Record, namespace: str) -> Tool:
+def _build_tool(agent: JsonObject, record: Record, namespace: str) -> Tool:
     return Tool(
         tool_id=record.record_id,
         namespace=namespace,
@@ -54,7 +54,7 @@ def _build_tool(agent: dict[str, Any], record: Record, namespace: str) -> Tool:
     )
 
 
-def _build_declaration(agent: dict[str, Any], record: Record, namespace: str) -> dict[str, Any]:
+def _build_declaration(agent: JsonObject, record: Record, namespace: str) -> JsonObject:
     """Returns the agent's declaration as an Agent Tool record, with the keys that only such a record has."""
     tool = _build_tool(agent, record, namespace)
     examples = dig(agent, ("interface", "input", "examples"))
@@ -84,25 +84,25 @@ def _build_declaration(agent: dict[str, Any], record: Record, namespace: str) ->
     return _drop_empty(declaration)
 
 
-def _read_description(agent: dict[str, Any]) -> str:
+def _read_description(agent: JsonObject) -> str:
     return _read_text(agent, "routing", "tool_description") or _read_text(agent, "meta", "description")
 
 
-def _read_schema(agent: dict[str, Any], side: str) -> dict[str, Any]:
+def _read_schema(agent: JsonObject, side: str) -> JsonObject:
     """Returns an agent's input or output schema; any object where the agent has none."""
     schema = dig(agent, ("interface", side, "schema"))
     return schema if isinstance(schema, dict) else {"type": "object"}
 
 
-def _read_text(agent: dict[str, Any], *path: str) -> str:
+def _read_text(agent: JsonObject, *path: str) -> str:
     found = dig(agent, path)
     return found if isinstance(found, str) else ""
 
 
-def _read_texts(agent: dict[str, Any], *path: str) -> list[str]:
+def _read_texts(agent: JsonObject, *path: str) -> list[str]:
     found = dig(agent, path)
     return [text for text in found if isinstance(text, str) and text.strip()] if isinstance(found, list) else []
 
 
-def _drop_empty(value: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(value: JsonObject) -> JsonObject:
     return {key: member for key, member in value.items() if member not in (None, [], "")}

@@ -19,6 +19,7 @@ from ferrule.infra.lockfile.tools import check_server
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.model.credentials import read_credentials
 from ferrule.model.upstreams import McpServerSettings
+from ferrule.model.value import JsonObject
 
 _LISTS = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",), ("mcp",))
 """The keys of server lists: Claude, Cursor, Windsurf; VS Code; its settings.json; Zed; opencode."""
@@ -102,7 +103,7 @@ def _strip(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda match: match[1] or "", text)
 
 
-def _find_list(config: Any) -> dict[str, Any] | None:
+def _find_list(config: object) -> JsonObject | None:
     for path in _LISTS:
         found: Any = config
         for name in path:
@@ -112,11 +113,11 @@ def _find_list(config: Any) -> dict[str, Any] | None:
     return None
 
 
-def _is_server(said: Any) -> bool:
+def _is_server(said: object) -> bool:
     return isinstance(said, dict) and any(name in said for name in ("command", *_URLS))
 
 
-def _import_server(title: str, said: dict[str, Any], others: set[str], file: Path, used: set[str]) -> ClientServer:
+def _import_server(title: str, said: JsonObject, others: set[str], file: Path, used: set[str]) -> ClientServer:
     name = _build_free_name(title, others)
     keep = _SecretSplitter(name, used)
     url = next((said[key] for key in _URLS if isinstance(said.get(key), str)), "")
@@ -150,7 +151,7 @@ def _check_url(written: str) -> str:
     return written
 
 
-def _read_command(said: dict[str, Any]) -> tuple[str, ...]:
+def _read_command(said: JsonObject) -> tuple[str, ...]:
     command: Any = said.get("command")
     args: Any = said.get("args")
     if isinstance(command, dict):  # Zed
@@ -221,7 +222,7 @@ def _build_free_name(title: str, others: set[str]) -> str:
     return name
 
 
-def _read_members(said: Any, what: str) -> dict[str, Any]:
+def _read_members(said: object, what: str) -> JsonObject:
     if said is not None and not isinstance(said, dict):
         raise ValueError(f'its {what} are not names with values; write {{"NAME": "value"}}')
     return said or {}
@@ -241,7 +242,7 @@ class _SecretSplitter:
         self.secrets: dict[str, str] = {}
         self.notes: list[str] = []
 
-    def replace_env(self, said: Any) -> Iterator[tuple[str, str]]:
+    def replace_env(self, said: object) -> Iterator[tuple[str, str]]:
         """Yields its variables, each as a reference."""
         for name, value in _read_members(said, "env").items():
             yield name, self.replace_value(name, value if isinstance(value, str) else json.dumps(value))
@@ -265,7 +266,7 @@ class _SecretSplitter:
         self.notes.append(f"the client prompts for {match[2]!r}: set it in .env as {variable}")
         return f"${{{variable}}}"
 
-    def build_credentials(self, headers: Any) -> dict[str, Any]:
+    def build_credentials(self, headers: object) -> JsonObject:
         """Returns the credential in its headers."""
         shown = {name: value for name, value in _read_members(headers, "headers").items() if isinstance(value, str)}
         for name, value in shown.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,7 +25,7 @@ from ferrule.model.document import Document, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool
-from ferrule.model.value import is_blank
+from ferrule.model.value import JsonObject, is_blank
 from ferrule.runtime.functions.inject import to_snake_case
 from ferrule.schema.inlining import NotInlinable, unfold
 
@@ -104,7 +104,7 @@ def _build_id(name: str) -> str:
     return plain if len(plain) >= _SHORTEST_ID else f"tool_{plain}"
 
 
-def _build_front_matter(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict[str, Any], list[str]]:
+def _build_front_matter(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[JsonObject, list[str]]:
     """Returns the front matter, and notes on what it states less exactly."""
     found = unfold(decode_raw(tool.input_schema))
     notes = (
@@ -113,7 +113,7 @@ def _build_front_matter(tool: Tool, tool_id: str, namespace: str, owner: str) ->
         else []
     )
     title = to_snake_case(tool.name).replace("_", " ").strip().capitalize() or tool_id
-    value: dict[str, Any] = {
+    value: JsonObject = {
         "spec_version": "1.2",
         "tool_id": tool_id,
         "version": "0.1.0",
@@ -130,7 +130,7 @@ def _build_front_matter(tool: Tool, tool_id: str, namespace: str, owner: str) ->
     return {**value, EXTENSION: _build_extension(tool, compile_tool(value, namespace))}, notes
 
 
-def _build_extension(tool: Tool, back: Tool) -> dict[str, Any]:
+def _build_extension(tool: Tool, back: Tool) -> JsonObject:
     """Returns the facts that differ from what the type `function` implies, and the original function."""
     wanted = msgspec.structs.replace(
         back,

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,6 +25,7 @@ from ferrule.infra.lockfile.file import Lock, Native, write_lock
 from ferrule.infra.lockfile.tools import check_server
 from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.upstreams import McpServerSettings
+from ferrule.model.value import JsonObject
 from ferrule.settings import FILE_NAME
 from ferrule.workspace.workspace import Workspace
 
@@ -65,7 +66,7 @@ def parse_server(
     *,
     name: str = "",
     env: Sequence[str] = (),
-    credentials: Mapping[str, Any] | None = None,
+    credentials: Mapping[str, object] | None = None,
     tools: Sequence[str] = (),
     known: set[str] | None = None,
 ) -> ImportedServer:
@@ -95,7 +96,7 @@ def parse_server(
     return ImportedServer(chosen, server, secrets)
 
 
-def _check_credentials(credentials: Mapping[str, Any] | None) -> dict[str, Any]:
+def _check_credentials(credentials: Mapping[str, object] | None) -> JsonObject:
     if not credentials:
         return {}
     try:
@@ -169,7 +170,7 @@ def describe_tool(definition: Native) -> OfferedTool:
 
 def add_server(text: str, name: str, server: McpServerSettings) -> str:
     """Adds a server to the text of the settings. Raises SettingsError."""
-    members: dict[str, Any] = {}
+    members: JsonObject = {}
     if server.command:
         members["command"] = list(server.command)
     if server.url:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from ferrule.app.imports.rewording import Tangled, ValueChange, apply_changes
 from ferrule.app.imports.sheet import Sheet, is_same, parse_sheet
-from ferrule.model.value import MISSING, Path
+from ferrule.model.value import MISSING, JsonObject, Path
 
 Prefer = Literal["mine", "theirs"]
 _MOST_LINES = 1_000
@@ -189,7 +189,7 @@ def _merge_sheets(base: Sheet, mine: Sheet, theirs: Sheet, prefer: Prefer) -> Me
     return MergedFile(text, tuple(placed), tuple(found.kept), tuple(change.path for change in changes))
 
 
-def _compare_values(base: Any, mine: Any, theirs: Any, path: Path, found: _Comparison, prefer: Prefer) -> None:
+def _compare_values(base: object, mine: object, theirs: object, path: Path, found: _Comparison, prefer: Prefer) -> None:
     for key in _list_steps(base, mine, theirs):
         old, own, new = (_get_member(side, key) for side in (base, mine, theirs))
         here = (*path, key)
@@ -223,7 +223,7 @@ def _get_member(side: Any, step: str | int) -> Any:
     return side.get(step, MISSING)
 
 
-def _has_mergeable_members(base: Any, mine: Any, theirs: Any) -> bool:
+def _has_mergeable_members(base: object, mine: object, theirs: object) -> bool:
     """Returns True for values to compare member by member: mappings, and lists of equally many mappings."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         return base is MISSING or (isinstance(base, dict) and bool(mine or base))
@@ -232,7 +232,7 @@ def _has_mergeable_members(base: Any, mine: Any, theirs: Any) -> bool:
     return len(base) == len(mine) == len(theirs) and all(isinstance(item, dict) for item in (*base, *mine, *theirs))
 
 
-def _collapse_empty(mine: Any, path: Path, found: _Comparison, since: int) -> None:
+def _collapse_empty(mine: object, path: Path, found: _Comparison, since: int) -> None:
     """Replaces the removal of a mapping's last keys by `{}`, so the mapping itself stays."""
     if isinstance(mine, dict) and mine:
         left = dict(mine)
@@ -274,7 +274,7 @@ def _list_possible(mine: Sheet, theirs: Sheet, changes: list[ValueChange], body:
             yield change
 
 
-def _apply_to_value(value: dict[str, Any], changes: list[ValueChange]) -> dict[str, Any]:
+def _apply_to_value(value: JsonObject, changes: list[ValueChange]) -> JsonObject:
     """Returns a copy of a value with changes applied."""
     whole: Any = deepcopy(value)
     for path, new in changes:

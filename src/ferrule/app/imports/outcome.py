@@ -177,7 +177,7 @@ def _build_conflict(plan: FilePlan, conflict: Conflict) -> ConflictEntry:
     )
 
 
-def _format_value(value: Any, is_text: bool) -> str | None:
+def _format_value(value: object, is_text: bool) -> str | None:
     if value is MISSING:
         return None
     return str(value) if is_text else json.dumps(value, ensure_ascii=False)

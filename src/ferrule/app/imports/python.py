@@ -23,6 +23,7 @@ from ferrule.definitions.dialects.aml_emit import format_file
 from ferrule.errors import BindingError, WorkspaceError
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.constraints import find_unused_aliases
 from ferrule.runtime.functions.decorators import MARK
@@ -142,7 +143,7 @@ def import_functions(
     return PythonImport(files, bind, tuple(left), tuple(notes))
 
 
-def locate_function(function: Any, root: Path) -> FunctionPlace:
+def locate_function(function: object, root: Path) -> FunctionPlace:
     """Returns the place of a function's definition, relative to the workspace where it is inside."""
     inner = inspect.unwrap(function) if callable(function) else function
     code = getattr(getattr(inner, "__func__", inner), "__code__", None)
@@ -171,15 +172,15 @@ def _choose_functions(module: types.ModuleType, names: tuple[str, ...], shown: s
             yield name, value
 
 
-def _is_function(value: Any) -> bool:
+def _is_function(value: object) -> bool:
     return isinstance(value, types.FunctionType) or isinstance(_get_mark(value), Binding)
 
 
-def _is_own(value: Any, module: types.ModuleType, public: Any) -> bool:
+def _is_own(value: object, module: types.ModuleType, public: object) -> bool:
     return isinstance(public, list | tuple) or getattr(value, "__module__", None) == module.__name__
 
 
-def _get_mark(value: Any) -> Any:
+def _get_mark(value: object) -> object:
     try:
         return vars(value).get(MARK)
     except TypeError:  # nothing that could carry one
@@ -235,14 +236,14 @@ def _assign_id(name: str, module: str, taken: Iterable[str]) -> str:
 
 def _build_front_matter(
     tool: Tool, tool_id: str, namespace: str, owner: str, is_read_only: bool
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[JsonObject, list[str]]:
     """Returns the front matter, and notes on what it states less exactly."""
     notes: list[str] = []
     payload = msgspec.json.decode(tool.payload)
-    meta: dict[str, Any] = {"name": tool.title or _humanize(tool.name), "description": tool.description, "owner": owner}
+    meta: JsonObject = {"name": tool.title or _humanize(tool.name), "description": tool.description, "owner": owner}
     if tool.tags:
         meta["tags"] = list(tool.tags)
-    value: dict[str, Any] = {
+    value: JsonObject = {
         "spec_version": "1.2",
         "tool_id": tool_id,
         "version": tool.version if tool.version and _RELEASE.fullmatch(tool.version) else "0.1.0",
@@ -261,7 +262,7 @@ def _build_front_matter(
     return ({**value, EXTENSION: extension} if extension else value), notes
 
 
-def _build_input(tool: Tool, payload: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def _build_input(tool: Tool, payload: JsonObject, notes: list[str]) -> JsonObject:
     schema = _unfold_schema(_drop_titles(msgspec.json.decode(tool.input_schema), notes), "takes", notes)
     for word in payload.get("input_contract", {}).get("sensitive_fields", ()):
         if isinstance(schema["properties"].get(word), dict):
@@ -271,7 +272,7 @@ def _build_input(tool: Tool, payload: dict[str, Any], notes: list[str]) -> dict[
     return schema
 
 
-def _drop_titles(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def _drop_titles(schema: JsonObject, notes: list[str]) -> JsonObject:
     """Removes the parameters' titles, which AML has no place for; a title becomes the description where there is none."""
     for name, member in schema["properties"].items():
         if "title" not in member or "properties" in member:  # the name of a class
@@ -282,10 +283,10 @@ def _drop_titles(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     return schema
 
 
-def _build_output(tool: Tool, notes: list[str]) -> dict[str, Any]:
+def _build_output(tool: Tool, notes: list[str]) -> JsonObject:
     """Returns the schema of the return value, as the member `result` of an object where it is no object."""
     if tool.output_schema is None:
-        schema: dict[str, Any] = {}
+        schema: JsonObject = {}
     else:
         schema = _unfold_schema(msgspec.json.decode(tool.output_schema), "gives", notes)
     if schema.get("type") == "object":
@@ -293,7 +294,7 @@ def _build_output(tool: Tool, notes: list[str]) -> dict[str, Any]:
     return {"type": "object", "properties": {"result": schema}, "required": ["result"]}
 
 
-def _unfold_schema(schema: dict[str, Any], what: str, notes: list[str]) -> dict[str, Any]:
+def _unfold_schema(schema: JsonObject, what: str, notes: list[str]) -> JsonObject:
     found = unfold(schema)
     if found.cut:
         names = ", ".join(found.cut)
@@ -301,7 +302,7 @@ def _unfold_schema(schema: dict[str, Any], what: str, notes: list[str]) -> dict[
     return found.schema
 
 
-def _build_extension(tool: Tool, value: dict[str, Any], namespace: str, is_read_only: bool) -> dict[str, Any]:
+def _build_extension(tool: Tool, value: JsonObject, namespace: str, is_read_only: bool) -> JsonObject:
     """Returns the facts that differ from what the type `function` implies, and words that AML has no key for."""
     back = compile_tool(value, namespace)
     facts, unstated = tool.facts, tool.inferred_facts

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ferrule.app.imports.sheet import Sheet, fingerprint
 from ferrule.contracts.fix import Edit
 from ferrule.model.document import Node
-from ferrule.model.value import MISSING, Path, dig
+from ferrule.model.value import MISSING, JsonObject, Path, dig
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -33,7 +33,7 @@ class Tangled(Exception):
     """A value cannot be set without rewriting other lines: an alias, a merge key, a list in a list's line."""
 
 
-def apply_changes(sheet: Sheet, changes: Sequence[ValueChange], source: Sheet, wanted: dict[str, Any]) -> str:
+def apply_changes(sheet: Sheet, changes: Sequence[ValueChange], source: Sheet, wanted: JsonObject) -> str:
     """Returns the text with every change applied. `source`: the file with the new values; `wanted`: the value of the result.
     Raises Tangled."""
     edits: list[Edit] = []
@@ -196,7 +196,7 @@ def _format_key(key: str) -> str:
     return key if is_plain else json.dumps(key, ensure_ascii=False)
 
 
-def _format_flow(value: Any) -> str:
+def _format_flow(value: object) -> str:
     """Returns a value on one line."""
     match value:
         case dict():

@@ -10,7 +10,7 @@ from ferrule.contracts.fix import Manuscript
 from ferrule.definitions.compiler.locate import find_places
 from ferrule.definitions.compiler.read import read
 from ferrule.model.document import Document, Node, Places, Source
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 _BOM = "\ufeff"
 _ODD_BREAKS = ("\x85", "\u2028", "\u2029", "\0")
@@ -25,7 +25,7 @@ class Sheet:
     def __init__(self, text: str, document: Document) -> None:
         self.bom = _BOM if text.startswith(_BOM) else ""
         self.text = text.removeprefix(_BOM)
-        self.value: dict[str, Any] = document.value  # type: ignore[assignment]  # the reader takes nothing else
+        self.value: JsonObject = document.value  # type: ignore[assignment]  # the reader takes nothing else
         self.body = document.body
         self._document = document
 
@@ -114,7 +114,7 @@ def parse_sheet(text: str) -> Sheet | None:
     return Sheet(text, documents[0])
 
 
-def fingerprint(value: Any) -> str:
+def fingerprint(value: object) -> str:
     """Returns a text that equal values share, numbers by their type too; the order of keys does not matter."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 

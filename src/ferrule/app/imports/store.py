@@ -128,7 +128,7 @@ def _locate(root: Path, name: str, file: str) -> Path:
     return demand_inside(root, f"{FOLDER}/{name}/{file}")
 
 
-def _write(root: Path, name: str, file: str, value: Any) -> None:
+def _write(root: Path, name: str, file: str, value: object) -> None:
     write_whole(_locate(root, name, file), msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
@@ -139,7 +139,7 @@ def _has_text(path: Path, text: str) -> bool:
         return False
 
 
-def _read(root: Path, name: str, file: str, kind: Any) -> Any:
+def _read(root: Path, name: str, file: str, kind: object) -> Any:
     path = root / FOLDER / name / file
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any
 
 from ferrule.errors import SettingsError
 from ferrule.infra.toml_values import key, value
+from ferrule.model.value import JsonObject
 from ferrule.settings import FILE_NAME
 
 _HEADER = re.compile(r"^[ \t]*\[{1,2}[^\]\n]*\]{1,2}[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
@@ -34,7 +34,7 @@ def add_bindings(text: str, bind: Mapping[str, str]) -> str:
     raise SettingsError(f"{FILE_NAME} cannot be edited; add this to its [functions] bind yourself: {', '.join(lines)}")
 
 
-def add_table(text: str, path: tuple[str, ...], members: Mapping[str, Any]) -> str:
+def add_table(text: str, path: tuple[str, ...], members: Mapping[str, object]) -> str:
     """Adds a table at the end. Raises SettingsError when it exists, or cannot be added."""
     before = _parse(text)
     header = f"[{'.'.join(map(key, path))}]"
@@ -46,7 +46,7 @@ def add_table(text: str, path: tuple[str, ...], members: Mapping[str, Any]) -> s
     return attempt
 
 
-def set_member(text: str, path: tuple[str, ...], name: str, member: Any) -> str:
+def set_member(text: str, path: tuple[str, ...], name: str, member: object) -> str:
     """Sets one value of a table. Raises SettingsError when its line cannot be found."""
     wanted = _set_path(_parse(text), (*path, name), member)
     dotted = r"[ \t]*\.[ \t]*".join(map(_build_key_pattern, path))
@@ -116,21 +116,21 @@ def _join_lines(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _parse(text: str) -> dict[str, Any]:
+def _parse(text: str) -> JsonObject:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{FILE_NAME} cannot be read: {error}; fix it first") from None
 
 
-def _is_equal(text: str, wanted: dict[str, Any]) -> bool:
+def _is_equal(text: str, wanted: JsonObject) -> bool:
     try:
         return tomllib.loads(text) == wanted
     except tomllib.TOMLDecodeError:
         return False
 
 
-def _set_path(settings: dict[str, Any], path: tuple[str, ...], member: Any) -> dict[str, Any]:
+def _set_path(settings: JsonObject, path: tuple[str, ...], member: object) -> JsonObject:
     first, *others = path
     inner = settings.get(first)
     below = _set_path(inner if isinstance(inner, dict) else {}, tuple(others), member) if others else member

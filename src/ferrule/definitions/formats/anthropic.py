@@ -16,6 +16,7 @@ from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.offer import PreparedTool
 from ferrule.definitions.formats.openai import NAMES
 from ferrule.model.tool import Tool, raw
+from ferrule.model.value import JsonObject
 from ferrule.schema.internal_fields import find_internal, internal_fields
 from ferrule.schema.validation.validators import compile_schema
 
@@ -29,7 +30,7 @@ class _Payload(msgspec.Struct, gc=False):
 _payload = msgspec.json.Decoder(_Payload).decode
 
 
-def list_examples(tool: Tool, schema: dict[str, Any]) -> list[dict[str, Any]]:
+def list_examples(tool: Tool, schema: JsonObject) -> list[JsonObject]:
     """Returns examples that match a schema, without those with fields that models never send; they are only a help (AT-56)."""
     given = [
         example
@@ -44,7 +45,7 @@ def list_examples(tool: Tool, schema: dict[str, Any]) -> list[dict[str, Any]]:
     return [example for number, example in enumerate(fitting) if example not in fitting[:number]][:MOST]
 
 
-def _list_contract_examples(tool: Tool) -> list[Any]:
+def _list_contract_examples(tool: Tool) -> list[object]:
     if b'"examples"' not in bytes(tool.payload):
         return []
     try:
@@ -55,7 +56,7 @@ def _list_contract_examples(tool: Tool) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _list_schema_examples(tool: Tool) -> list[Any]:
+def _list_schema_examples(tool: Tool) -> list[object]:
     if b'"examples"' not in bytes(tool.input_schema):
         return []
     written = decode_raw(tool.input_schema)
@@ -78,11 +79,11 @@ class Anthropic(FunctionList):
     can_defer = True
     schema_keys = frozenset({"input_schema"})
 
-    def claims(self, definition: dict[str, Any]) -> bool:
+    def claims(self, definition: JsonObject) -> bool:
         """Returns True for a name with an `input_schema`. OXP's definitions have one, too, and an id beside it."""
         return "name" in definition and "input_schema" in definition and "id" not in definition
 
-    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+    def read_definition(self, definition: JsonObject) -> FunctionDefinition:
         """Reads a tool; those that run at Anthropic have no schema."""
         kind = definition.get("type")
         if kind not in (None, "custom"):
@@ -101,9 +102,9 @@ class Anthropic(FunctionList):
             definition.get("name"), definition.get("description"), definition["input_schema"] or {}, hints
         )
 
-    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> JsonObject:
         """Returns the tool, with its matching examples."""
-        written: dict[str, Any] = {"name": each.name}
+        written: JsonObject = {"name": each.name}
         if each.description:
             written["description"] = each.description
         written["input_schema"] = each.schema

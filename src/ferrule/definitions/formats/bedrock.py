@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ferrule.definitions.formats.entries import UnreadableTool
 from ferrule.definitions.formats.functions import FunctionDefinition, FunctionList
 from ferrule.definitions.formats.offer import PreparedTool
 from ferrule.definitions.formats.openai import NAMES
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 
 
 class Bedrock(FunctionList):
@@ -22,11 +21,11 @@ class Bedrock(FunctionList):
     strict_profile = "anthropic-strict"
     schema_keys = frozenset({"inputSchema"})
 
-    def claims(self, definition: dict[str, Any]) -> bool:
+    def claims(self, definition: JsonObject) -> bool:
         """Returns True for a tool in its wrapper."""
         return "toolSpec" in definition
 
-    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+    def read_definition(self, definition: JsonObject) -> FunctionDefinition:
         """Reads a tool, whose schema is under `json`."""
         tool = definition.get("toolSpec")
         if tool is None and ("cachePoint" in definition or "systemTool" in definition):
@@ -41,9 +40,9 @@ class Bedrock(FunctionList):
         strict = {"strict": tool["strict"]} if isinstance(tool.get("strict"), bool) else {}
         return FunctionDefinition(tool.get("name"), tool.get("description"), holder["json"] or {}, strict)
 
-    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> JsonObject:
         """Returns the tool in its wrapper. A description must not be empty."""
-        tool: dict[str, Any] = {"name": each.name}
+        tool: JsonObject = {"name": each.name}
         if each.description:
             tool["description"] = each.description
         tool["inputSchema"] = {"json": each.schema}
@@ -51,7 +50,7 @@ class Bedrock(FunctionList):
             tool["strict"] = True
         return {"toolSpec": tool}
 
-    def build_document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
+    def build_document(self, definitions: list[JsonObject], groups: Sequence[JsonObject | None]) -> JsonValue:
         """Returns the value of `toolConfig`."""
         return {"tools": definitions}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import JsonValue, Path
+from ferrule.model.value import JsonObject, JsonValue, Path
 
 UNREAD = "unread-tool"
 LEFT_OUT = "left-out-tool"
@@ -27,7 +27,7 @@ class DocumentEntry(NamedTuple):
 
     path: Path
     value: JsonValue
-    group: dict[str, Any] | None = None
+    group: JsonObject | None = None
     """The members of its group, where lists have named groups."""
 
 
@@ -46,7 +46,7 @@ class UnreadableTool(Exception):
         return Finding(UNREAD, (*path, *self.path), str(self), self.severity, self.hint)
 
 
-def find_entries(value: JsonValue, path: Path = (), group: dict[str, Any] | None = None) -> Iterator[DocumentEntry]:
+def find_entries(value: JsonValue, path: Path = (), group: JsonObject | None = None) -> Iterator[DocumentEntry]:
     """Yields the values at places of tools, in the document's order."""
     if isinstance(value, list):
         for number, each in enumerate(value):
@@ -78,7 +78,7 @@ def _has_tools(value: JsonValue, path: Path) -> bool:
     return any(isinstance(value.get(key), list | dict) for key in _CONTAINERS)
 
 
-def _read_group(value: dict[str, Any]) -> dict[str, Any] | None:
+def _read_group(value: JsonObject) -> JsonObject | None:
     """Returns a named group of tools (`namespace` of OpenAI's responses), without its tools."""
     if value.get("type") != "namespace" or not isinstance(value.get("name"), str):
         return None

@@ -30,11 +30,11 @@ from ferrule.definitions.formats.origins import OriginalTool, find_original
 from ferrule.model.diagnostic import Finding
 from ferrule.model.loss import Loss
 from ferrule.model.tool import EMPTY, FACT_NAMES, SafetyFacts, Tool, raw
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 from ferrule.schema.internal_fields import model_schema
 from ferrule.schema.validation.validators import explain_refusal
 
-NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
+NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
 _LONGEST_NAME = 256
 _FACTS = SafetyFacts()
 
@@ -69,19 +69,19 @@ class FunctionList(ABC):
     """The keys of a definition that may hold the schema, one at a time."""
 
     @abstractmethod
-    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+    def read_definition(self, definition: JsonObject) -> FunctionDefinition:
         """Reads a definition. Raises Unreadable."""
 
     @abstractmethod
-    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> JsonObject:
         """Returns a tool as a definition."""
 
-    def build_document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
+    def build_document(self, definitions: list[JsonObject], groups: Sequence[JsonObject | None]) -> JsonValue:
         """Returns a list of definitions. `groups`: the group that each was imported with."""
         return definitions
 
     @abstractmethod
-    def claims(self, definition: dict[str, Any]) -> bool:
+    def claims(self, definition: JsonObject) -> bool:
         """Returns True for a definition in this format."""
 
     def detect(self, value: JsonValue) -> bool:
@@ -108,8 +108,8 @@ class FunctionList(ABC):
     def write(self, tools: Sequence[Tool], options: WriteOptions) -> Writing:
         """Writes a list of functions."""
         offer = self.offer(tools, options)
-        definitions: list[dict[str, Any]] = []
-        groups: list[dict[str, Any] | None] = []
+        definitions: list[JsonObject] = []
+        groups: list[JsonObject | None] = []
         losses: list[Loss] = []
         can_be_strict = bool(self.strict_profile)
         for each in offer.tools:
@@ -122,7 +122,7 @@ class FunctionList(ABC):
             self.build_document(definitions, groups), tuple(losses), offer.left_out, offer.names, offer.findings
         )
 
-    def _read_back(self, each: PreparedTool, definition: dict[str, Any]) -> Tool:
+    def _read_back(self, each: PreparedTool, definition: JsonObject) -> Tool:
         """Reads a definition back, without its payload."""
         said, tool = self.read_definition(definition), each.tool
         if each.fitted is None or said.schema is not each.schema:
@@ -166,7 +166,7 @@ class FunctionList(ABC):
         description = describe_tool(tool) or tool.title or (name if self.needs_description else "")
         return PreparedTool(tool, name, description, fitted.schema, is_strict, fitted, had)
 
-    def _read_name(self, definition: dict[str, Any]) -> str:
+    def _read_name(self, definition: JsonObject) -> str:
         try:
             name = self.read_definition(definition).name
         except UnreadableTool:
@@ -185,7 +185,7 @@ class FunctionList(ABC):
             return False
         return bool((NO_ARGUMENTS if said.schema is None else said.schema) == decode_raw(had.tool.input_schema))
 
-    def _build_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+    def _build_definition(self, each: PreparedTool, is_deferred: bool) -> JsonObject:
         if each.had is not None and each.is_verbatim:
             return {**each.had.definition, "defer_loading": True} if is_deferred else each.had.definition
         written = self.write_definition(each, is_deferred)
@@ -210,7 +210,7 @@ class FunctionList(ABC):
                 hint,
             )
         _check_schema(name, said.schema)
-        payload: dict[str, Any] = {
+        payload: JsonObject = {
             "definition": entry.value,
             "external_mappings": [{"source": self.name, "function_name": name, **said.hints}],
         }
@@ -254,7 +254,7 @@ def _check_schema(name: str, schema: JsonValue) -> None:
         raise UnreadableTool(f"the schema of {name!r} is no JSON Schema: {refusal}")
 
 
-def _merge_unknown_members(before: dict[str, Any], now: dict[str, Any], schema_keys: Iterable[str]) -> dict[str, Any]:
+def _merge_unknown_members(before: JsonObject, now: JsonObject, schema_keys: Iterable[str]) -> JsonObject:
     """Returns a changed definition with the unknown members of the former one."""
     merged = {key: value for key, value in before.items() if key not in schema_keys and key != "description"}
     for key, value in now.items():

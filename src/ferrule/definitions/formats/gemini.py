@@ -12,7 +12,7 @@ from ferrule.definitions.formats.entries import UnreadableTool, find_entries
 from ferrule.definitions.formats.functions import FunctionDefinition, FunctionList
 from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.offer import PreparedTool
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 
 _SCHEMA_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 _COUNTS = ("minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength")
@@ -57,7 +57,7 @@ def _convert_operand(key: str, value: JsonValue, depth: int) -> Any:
     return value
 
 
-def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _allow_null(schema: JsonObject) -> JsonObject:
     """Allows null beside the other values of a schema."""
     if isinstance(schema.get("anyOf"), list):
         return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
@@ -94,13 +94,13 @@ class Gemini(FunctionList):
             for entry in find_entries(value)
         )
 
-    def claims(self, definition: dict[str, Any]) -> bool:
+    def claims(self, definition: JsonObject) -> bool:
         """Returns True for a schema under Gemini's own key, or with types in capitals."""
         parameters = definition.get("parameters")
         is_capital = isinstance(parameters, dict) and parameters.get("type") in _TYPES
         return "name" in definition and (is_capital or any(key in definition for key in _JSON))
 
-    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+    def read_definition(self, definition: JsonObject) -> FunctionDefinition:
         """Reads a declaration, its schema as JSON Schema."""
         if "name" not in definition:
             kinds = ", ".join(sorted(map(str, definition))[:3])
@@ -111,11 +111,11 @@ class Gemini(FunctionList):
             schema = convert_schema(definition["parameters"])
         return FunctionDefinition(definition.get("name"), definition.get("description"), schema)
 
-    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> JsonObject:
         """Returns the declaration."""
         return {"name": each.name, "description": each.description, self.member: each.schema}
 
-    def build_document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
+    def build_document(self, definitions: list[JsonObject], groups: Sequence[JsonObject | None]) -> JsonValue:
         """Returns the value of `tools`."""
         return [{"functionDeclarations": definitions}]
 

@@ -24,7 +24,7 @@ from ferrule.model.diagnostic import Finding
 from ferrule.model.loss import META_EXTENSION, Loss
 from ferrule.model.tool import Tool, raw
 from ferrule.model.upstreams import McpServerSettings
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 from ferrule.schema.internal_fields import internal_fields
 from ferrule.schema.validation.latest_draft import latest_draft
 
@@ -91,7 +91,7 @@ class McpList:
         own = {tool.tool_id: had for tool in tools if (had := find_original(tool, DIALECT)) is not None}
         names = {tool_id: _read_text(had.definition.get("name")) for tool_id, had in own.items()}
         found, out = assign_names(tools, _NAMES, names)
-        definitions: list[dict[str, Any]] = []
+        definitions: list[JsonObject] = []
         losses: list[Loss] = []
         changed: dict[str, str] = {}
         for tool, name in found:
@@ -119,7 +119,7 @@ def _read_entry(entry: DocumentEntry, namespace: str, names: Mapping[str, str]) 
     return _read_definition(definition, namespace, names)
 
 
-def _read_definition(definition: dict[str, Any], namespace: str, names: Mapping[str, str]) -> Tool:
+def _read_definition(definition: JsonObject, namespace: str, names: Mapping[str, str]) -> Tool:
     meta = definition.get(_META)
     if not isinstance(meta, dict) or META_EXTENSION not in meta:
         return _read_served(definition, namespace, names)
@@ -128,7 +128,7 @@ def _read_definition(definition: dict[str, Any], namespace: str, names: Mapping[
     return tool if tool.namespace or not namespace else msgspec.structs.replace(tool, namespace=namespace)
 
 
-def _read_served(definition: dict[str, Any], namespace: str, names: Mapping[str, str]) -> Tool:
+def _read_served(definition: JsonObject, namespace: str, names: Mapping[str, str]) -> Tool:
     tool = make_imported_tool(namespace, _SERVER, definition)
     name = names.get(tool.name, tool.name)
     if name == tool.name and namespace:
@@ -144,12 +144,12 @@ def _is_unchanged(had: OriginalTool, name: str) -> bool:
     return _WORDS.isdisjoint(place.partition("/")[0] for place in find_differences(had.tool, back))
 
 
-def _write_definition(tool: Tool, name: str) -> dict[str, Any]:
+def _write_definition(tool: Tool, name: str) -> JsonObject:
     try:
         said = _payload(tool.payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
         said = _Payload()
-    written: dict[str, Any] = {"name": name}
+    written: JsonObject = {"name": name}
     if tool.title:
         written["title"] = tool.title
     description = describe_tool(tool)
@@ -168,14 +168,14 @@ def _write_definition(tool: Tool, name: str) -> dict[str, Any]:
     return written
 
 
-def _convert_to_latest_draft(schema: msgspec.Raw) -> Any:
+def _convert_to_latest_draft(schema: msgspec.Raw) -> object:
     renewed = latest_draft(bytes(schema))
     return decode_raw(schema) if renewed is None else renewed
 
 
 def _add_extension(
-    tool: Tool, definition: dict[str, Any], names: Mapping[str, str], options: WriteOptions
-) -> tuple[dict[str, Any], list[Loss]]:
+    tool: Tool, definition: JsonObject, names: Mapping[str, str], options: WriteOptions
+) -> tuple[JsonObject, list[Loss]]:
     """Adds the details that a definition lacks to its `_meta`; returns it with the losses."""
     back = _read_definition(definition, "", names)
     is_own = tool.dialect == DIALECT and back.dialect == DIALECT
@@ -207,7 +207,7 @@ def _add_extension(
     return definition, losses
 
 
-def _build_extension(tool: Tool, back: Tool) -> dict[str, Any]:
+def _build_extension(tool: Tool, back: Tool) -> JsonObject:
     """Returns the extension for `_meta`. A schema with fields that only the runtime fills in is never sent (AT-56)."""
     is_open = not internal_fields(tool)
     extension = build_extension(tool, back, with_origin=is_open)
@@ -216,7 +216,7 @@ def _build_extension(tool: Tool, back: Tool) -> dict[str, Any]:
     return _convert_to_json({key: value for key, value in extension.items() if is_open or key not in _SCHEMAS})
 
 
-def _convert_to_json(value: dict[str, Any]) -> dict[str, Any]:
+def _convert_to_json(value: JsonObject) -> JsonObject:
     """Converts a value to plain JSON, with lists for tuples."""
     return dict(decode_raw(raw(value))) if value else {}
 
@@ -235,11 +235,11 @@ def _build_loss(tool: Tool, field: str, why: str, instead: Any, put: str = "", *
     return Loss(tool_id=tool.tool_id, field=field, why=why, instead=instead, put=kept)
 
 
-def _read_text(value: Any) -> str:
+def _read_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _format_name(name: Any) -> str:
+def _format_name(name: object) -> str:
     return repr(name[:80]) if isinstance(name, str) and name else "without a name"
 
 

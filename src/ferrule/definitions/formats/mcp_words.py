@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.schema.internal_fields import model_schema
 from ferrule.schema.validation.latest_draft import latest_draft
 
@@ -58,13 +59,13 @@ def build_input_schema(tool: Tool) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode({"type": "object", **written, **{"type": "object"}}))
 
 
-def list_icons(written: Any) -> list[dict[str, Any]]:
+def list_icons(written: object) -> list[JsonObject]:
     """Returns icons that a client may load: from `https:` and `data:` addresses (MCP-291)."""
     if not isinstance(written, list | tuple):
         return []
     return [icon for icon in written[:_MOST_ICONS] if isinstance(icon, dict) and is_icon_address(icon.get("src"))]
 
 
-def is_icon_address(source: Any) -> bool:
+def is_icon_address(source: object) -> bool:
     """Returns True for an address that can be shown as an icon without running code or reaching other hosts."""
     return isinstance(source, str) and source.lower().startswith(("https://", "data:image/"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +16,7 @@ from ferrule.definitions.formats.origins import OriginalTool
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.semver import parse_version
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting import PROFILES, CannotFit, FittedSchema, decode, fit
 
 _KEPT = 16_384
@@ -28,7 +29,7 @@ class PreparedTool(NamedTuple):
     tool: Tool
     name: str
     description: str
-    schema: dict[str, Any]
+    schema: JsonObject
     is_strict: bool = False
     fitted: FittedSchema | None = None
     """The fitted schema; None for one that is written as it was imported."""
@@ -40,7 +41,7 @@ class PreparedTool(NamedTuple):
         """True when the original definition is written unchanged."""
         return self.fitted is None
 
-    def decode_arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+    def decode_arguments(self, given: JsonObject) -> JsonObject:
         """Translates a model's arguments into the tool's own."""
         found = given if self.fitted is None or not self.fitted.steps else decode(self.fitted.steps, given)
         return found if isinstance(found, dict) else given

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ferrule.definitions.formats.entries import UnreadableTool
 from ferrule.definitions.formats.functions import FunctionDefinition, FunctionList
 from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.offer import PreparedTool
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 
 NAMES = NameRule("A-Za-z0-9_-", 64)
 _UPPER = frozenset({"OBJECT", "STRING", "ARRAY", "NUMBER", "INTEGER", "BOOLEAN"})
@@ -30,14 +29,14 @@ class ChatFunctions(FunctionList):
         self.strict_profile = strict_profile
         self.takes_other_names = takes_other_names
 
-    def claims(self, definition: dict[str, Any]) -> bool:
+    def claims(self, definition: JsonObject) -> bool:
         """Returns True for a function in its wrapper, or one without, as older lists have them."""
         inner = definition.get("function")
         if isinstance(inner, dict):
             return "name" in inner
         return "type" not in definition and is_bare(definition)
 
-    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+    def read_definition(self, definition: JsonObject) -> FunctionDefinition:
         """Reads a function, with or without its wrapper."""
         inner = definition.get("function", definition)
         if not isinstance(inner, dict):
@@ -50,9 +49,9 @@ class ChatFunctions(FunctionList):
         strict = {"strict": inner["strict"]} if isinstance(inner.get("strict"), bool) else {}
         return FunctionDefinition(inner.get("name"), inner.get("description"), inner.get("parameters"), strict)
 
-    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> JsonObject:
         """Returns the function in its wrapper."""
-        function: dict[str, Any] = {"name": each.name}
+        function: JsonObject = {"name": each.name}
         if each.description:
             function["description"] = each.description
         function["parameters"] = each.schema
@@ -72,11 +71,11 @@ class OpenAiResponses(FunctionList):
     can_defer = True
     schema_keys = frozenset({"parameters"})
 
-    def claims(self, definition: dict[str, Any]) -> bool:
+    def claims(self, definition: JsonObject) -> bool:
         """Returns True for a flat function with a type."""
         return definition.get("type") == "function" and "name" in definition
 
-    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+    def read_definition(self, definition: JsonObject) -> FunctionDefinition:
         """Reads a flat function."""
         kind = definition.get("type", "function")
         if kind != "function":
@@ -91,9 +90,9 @@ class OpenAiResponses(FunctionList):
             definition.get("name"), definition.get("description"), definition.get("parameters"), hints
         )
 
-    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> JsonObject:
         """Returns the function, flat. `strict` is always set, because the service has another default."""
-        function: dict[str, Any] = {"type": "function", "name": each.name}
+        function: JsonObject = {"type": "function", "name": each.name}
         if each.description:
             function["description"] = each.description
         function |= {"parameters": each.schema, "strict": each.is_strict}
@@ -101,10 +100,10 @@ class OpenAiResponses(FunctionList):
             function["defer_loading"] = True
         return function
 
-    def build_document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
+    def build_document(self, definitions: list[JsonObject], groups: Sequence[JsonObject | None]) -> JsonValue:
         """Returns the list, with functions in the groups that they were imported with."""
-        listed: list[dict[str, Any]] = []
-        made: dict[str, dict[str, Any]] = {}
+        listed: list[JsonObject] = []
+        made: dict[str, JsonObject] = {}
         for definition, group in zip(definitions, groups, strict=True):
             if not isinstance(group, dict) or not isinstance(group.get("name"), str):
                 listed.append(definition)
@@ -116,7 +115,7 @@ class OpenAiResponses(FunctionList):
         return listed
 
 
-def is_bare(definition: dict[str, Any]) -> bool:
+def is_bare(definition: JsonObject) -> bool:
     """Returns True for a function without a wrapper whose schema is JSON Schema."""
     parameters = definition.get("parameters")
     return "name" in definition and isinstance(parameters, dict) and parameters.get("type") not in _UPPER

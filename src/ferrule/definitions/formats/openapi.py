@@ -31,7 +31,7 @@ from ferrule.definitions.openapi.writing import (
 from ferrule.model.diagnostic import Finding
 from ferrule.model.loss import EXTENSION, Loss
 from ferrule.model.tool import Tool, raw
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 from ferrule.schema.internal_fields import internal_fields, model_schema
 
 Read = Callable[[JsonValue, str, Mapping[str, str]], Reading]
@@ -57,8 +57,8 @@ class DocumentWriter:
         self._names: dict[str, str] = {}
         self._tools = [tool for tool in tools if self._is_callable(tool)]
         self._operations: list[tuple[Tool, WrittenOperation]] = []
-        self._schemas: dict[str, Any] = {}
-        self._schemes: dict[str, Any] = {}
+        self._schemas: JsonObject = {}
+        self._schemes: JsonObject = {}
         self._taken: set[tuple[str, str]] = set()
 
     def _is_callable(self, tool: Tool) -> bool:
@@ -118,7 +118,7 @@ class DocumentWriter:
             self._schemes.get(name, scheme) == scheme for name, scheme in made.schemes.items()
         )
 
-    def _build_document(self) -> dict[str, Any]:
+    def _build_document(self) -> JsonObject:
         spaces = {tool.namespace for tool in self._tools}
         versions = {tool.version for tool in self._tools}
         titles = {_read_info(tool).get("title") for tool in self._tools}
@@ -128,10 +128,10 @@ class DocumentWriter:
         servers = {written.server for _, written in self._operations}
         shared = servers.pop() if len(servers) == 1 else ""
         newest = max([VERSION, *(choose_version(each.method, each.operation) for _, each in self._operations)])
-        made: dict[str, Any] = {"openapi": newest, "info": {"title": title, "version": version or "1.0.0"}}
+        made: JsonObject = {"openapi": newest, "info": {"title": title, "version": version or "1.0.0"}}
         if shared:
             made["servers"] = [{"url": shared}]
-        paths: dict[str, Any] = {}
+        paths: JsonObject = {}
         for _, written in self._operations:
             if written.server and not shared:
                 written.operation["servers"] = [{"url": written.server}]
@@ -161,7 +161,7 @@ class DocumentWriter:
             losses += [_build_loss(tool, key, "OpenAPI has no place for it") for key in list_own_keys(tool)]
         return losses
 
-    def _build_extension(self, tool: Tool, read: Tool) -> dict[str, Any]:
+    def _build_extension(self, tool: Tool, read: Tool) -> JsonObject:
         if not internal_fields(tool):
             made = build_extension(tool, read)
         else:
@@ -198,7 +198,7 @@ class DocumentWriter:
         return made
 
 
-def _find_operation(definition: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def _find_operation(definition: JsonObject) -> tuple[str, str, JsonObject]:
     """Returns the one operation of a tool's own document: its path, its method, and its value."""
     for path, item in read_object(definition, "paths").items():
         several = item if isinstance(item, dict) else {}
@@ -208,7 +208,7 @@ def _find_operation(definition: dict[str, Any]) -> tuple[str, str, dict[str, Any
     return "", "", {}
 
 
-def _read_info(tool: Tool) -> dict[str, Any]:
+def _read_info(tool: Tool) -> JsonObject:
     had = find_original(tool, DIALECT)
     return read_object(had.definition, "info") if had is not None else {}
 
@@ -243,7 +243,7 @@ def _restore_operation(tool: Tool, name: str) -> WrittenOperation | None:
 _SAID = ("summary", "description", "tags", "deprecated")
 
 
-def _build_heading(path: str, method: str, operation: dict[str, Any]) -> Heading:
+def _build_heading(path: str, method: str, operation: JsonObject) -> Heading:
     return Heading(method.upper(), path, "", (), operation, {}, (), ())
 
 

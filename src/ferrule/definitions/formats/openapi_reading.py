@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -84,7 +83,7 @@ class OperationReader:
         self._taken.add(made)
         return made
 
-    def _build_input(self, draft: OperationDraft) -> Any:
+    def _build_input(self, draft: OperationDraft) -> object:
         """Returns the schema of the arguments. A required JSON body of 3.1 without parameters beside it is used unchanged."""
         operation = draft.operation
         body = operation.body
@@ -108,7 +107,7 @@ class OperationReader:
         return raw(draft.response.schema)
 
 
-def _copy_schema(media: Media, place: Path) -> Any:
+def _copy_schema(media: Media, place: Path) -> object:
     """Returns a schema of an object with no references out of it, as it would stand alone; None for any other."""
     schema = media.schema
     if media.media_type != JSON or not isinstance(schema, dict) or schema.get("type", "object") != "object":

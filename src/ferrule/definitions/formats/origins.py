@@ -11,7 +11,7 @@ from ferrule.definitions.content.extension import ORIGIN, decode_raw, find_loose
 from ferrule.definitions.content.native_fields import list_native_fields
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.tool import Tool
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 
 class OriginalTool(NamedTuple):
@@ -19,9 +19,9 @@ class OriginalTool(NamedTuple):
 
     tool: Tool
     """The original, with later edits."""
-    definition: dict[str, Any]
+    definition: JsonObject
     """The definition in its list."""
-    group: dict[str, Any] | None = None
+    group: JsonObject | None = None
     """Its group in the list."""
 
 

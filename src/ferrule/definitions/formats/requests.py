@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 
 
 class RequestStart(NamedTuple):
@@ -21,7 +21,7 @@ class RequestStart(NamedTuple):
     is_strict: bool = False
 
 
-def start_request(provider: str, beginning: RequestStart) -> dict[str, Any]:
+def start_request(provider: str, beginning: RequestStart) -> JsonObject:
     """Returns the members of a request, without those that are the provider's defaults."""
     return _REQUESTS[provider](beginning)
 
@@ -31,22 +31,22 @@ def is_provider(name: str) -> bool:
     return name in _REQUESTS
 
 
-def _chat(given: RequestStart) -> dict[str, Any]:
+def _chat(given: RequestStart) -> JsonObject:
     return _build_messages(given) | {"tools": given.tools} | _build_choice(given) | _build_parallel_flag(given)
 
 
-def _mistral(given: RequestStart) -> dict[str, Any]:
+def _mistral(given: RequestStart) -> JsonObject:
     any_of = given._replace(choice="any") if given.choice == "required" else given
     return _build_messages(given) | {"tools": given.tools} | _build_choice(any_of, "any") | _build_parallel_flag(given)
 
 
-def _ollama(given: RequestStart) -> dict[str, Any]:
+def _ollama(given: RequestStart) -> JsonObject:
     """Omits the tools for "none": Ollama has no tool choice."""
     return _build_messages(given) | ({} if given.choice == "none" else {"tools": given.tools})
 
 
-def _responses(given: RequestStart) -> dict[str, Any]:
-    request: dict[str, Any] = {"instructions": given.instructions} if given.instructions else {}
+def _responses(given: RequestStart) -> JsonObject:
+    request: JsonObject = {"instructions": given.instructions} if given.instructions else {}
     request["tools"] = given.tools
     if given.choice in ("none", "required"):
         request["tool_choice"] = given.choice
@@ -55,11 +55,11 @@ def _responses(given: RequestStart) -> dict[str, Any]:
     return request | _build_parallel_flag(given)
 
 
-def _anthropic(given: RequestStart) -> dict[str, Any]:
-    request: dict[str, Any] = {"system": given.instructions} if given.instructions else {}
+def _anthropic(given: RequestStart) -> JsonObject:
+    request: JsonObject = {"system": given.instructions} if given.instructions else {}
     request["tools"] = given.tools
     named = {"type": "tool", "name": given.choice}
-    choice: dict[str, Any] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}.get(
+    choice: JsonObject = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}.get(
         given.choice, named
     )
     if not given.is_parallel and given.choice != "none":
@@ -67,12 +67,12 @@ def _anthropic(given: RequestStart) -> dict[str, Any]:
     return request if choice == {"type": "auto"} else request | {"tool_choice": choice}
 
 
-def _gemini(given: RequestStart) -> dict[str, Any]:
-    request: dict[str, Any] = {}
+def _gemini(given: RequestStart) -> JsonObject:
+    request: JsonObject = {}
     if given.instructions:
         request["systemInstruction"] = {"parts": [{"text": given.instructions}]}
     request["tools"] = given.tools
-    mode: dict[str, Any] = {
+    mode: JsonObject = {
         "auto": {"mode": "VALIDATED" if given.is_strict else "AUTO"},
         "none": {"mode": "NONE"},
         "required": {"mode": "ANY"},
@@ -80,9 +80,9 @@ def _gemini(given: RequestStart) -> dict[str, Any]:
     return request if mode == {"mode": "AUTO"} else request | {"toolConfig": {"functionCallingConfig": mode}}
 
 
-def _bedrock(given: RequestStart) -> dict[str, Any]:
+def _bedrock(given: RequestStart) -> JsonObject:
     """Omits the tools for "none": Bedrock has no such choice, and refuses an empty list."""
-    request: dict[str, Any] = {"system": [{"text": given.instructions}]} if given.instructions else {}
+    request: JsonObject = {"system": [{"text": given.instructions}]} if given.instructions else {}
     config = given.tools if isinstance(given.tools, dict) else {"tools": given.tools}
     if given.choice == "none" or not config.get("tools"):
         return request
@@ -93,17 +93,17 @@ def _bedrock(given: RequestStart) -> dict[str, Any]:
     return request | {"toolConfig": config}
 
 
-def _mcp(given: RequestStart) -> dict[str, Any]:
+def _mcp(given: RequestStart) -> JsonObject:
     """Returns the server's instructions and its list; the client chooses."""
     listed = given.tools if isinstance(given.tools, dict) else {"tools": given.tools}
     return ({"instructions": given.instructions} if given.instructions else {}) | listed
 
 
-def _build_messages(given: RequestStart) -> dict[str, Any]:
+def _build_messages(given: RequestStart) -> JsonObject:
     return {"messages": [{"role": "system", "content": given.instructions}]} if given.instructions else {}
 
 
-def _build_choice(given: RequestStart, word: str = "required") -> dict[str, Any]:
+def _build_choice(given: RequestStart, word: str = "required") -> JsonObject:
     if given.choice == "auto":
         return {}
     if given.choice in ("none", word):
@@ -111,11 +111,11 @@ def _build_choice(given: RequestStart, word: str = "required") -> dict[str, Any]
     return {"tool_choice": {"type": "function", "function": {"name": given.choice}}}
 
 
-def _build_parallel_flag(given: RequestStart) -> dict[str, Any]:
+def _build_parallel_flag(given: RequestStart) -> JsonObject:
     return {} if given.is_parallel else {"parallel_tool_calls": False}
 
 
-_REQUESTS: dict[str, Callable[[RequestStart], dict[str, Any]]] = {
+_REQUESTS: dict[str, Callable[[RequestStart], JsonObject]] = {
     "openai": _chat,
     "openai-responses": _responses,
     "anthropic": _anthropic,

@@ -17,6 +17,7 @@ from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import LEFT_OUT, PARAMETER, Operation, OperationParameter
 from ferrule.definitions.openapi.wording import append_sentences, format_value, humanize, shorten_text, split_words
 from ferrule.model.diagnostic import Severity
+from ferrule.model.value import JsonObject
 from ferrule.schema.pointers import escape_step
 
 _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -37,11 +38,11 @@ _CARRIAGE = frozenset(
 class RequestPlan(NamedTuple):
     """The request of a tool: its arguments, and the place of each."""
 
-    schema: dict[str, Any]
+    schema: JsonObject
     """The schema of the arguments."""
     template: str
     """The path, with placeholders for arguments."""
-    transport: dict[str, Any]
+    transport: JsonObject
     """`x-body`, `x-mapping` and `x-headers`, where they are needed."""
     arguments: dict[str, OperationParameter]
     """Parameters by the names of their arguments."""
@@ -55,9 +56,9 @@ class _ArgumentList:
     """The arguments of one operation while they are collected."""
 
     def __init__(self) -> None:
-        self.properties: dict[str, Any] = {}
+        self.properties: JsonObject = {}
         self.required: list[str] = []
-        self.mapping: dict[str, dict[str, Any]] = {}
+        self.mapping: dict[str, JsonObject] = {}
         self.parameters: dict[str, OperationParameter] = {}
         self.members: dict[str, str] = {}
 
@@ -103,13 +104,13 @@ def plan_request(document: OpenApi, schemas: Schemas, operation: Operation) -> R
         _add_body(draft, body)
         if body.content_type:
             headers["Content-Type"] = body.content_type
-    schema: dict[str, Any] = {"type": "object"}
+    schema: JsonObject = {"type": "object"}
     if draft.properties:
         schema["properties"] = draft.properties
     if draft.required:
         schema["required"] = draft.required
     schema["additionalProperties"] = False
-    transport: dict[str, Any] = {}
+    transport: JsonObject = {}
     if kind != ("json" if heading.method in _BODY_BY_DEFAULT else "none"):
         transport["x-body"] = kind
     if headers:
@@ -175,7 +176,7 @@ def _add_parameter(
         draft.mapping[name] = {"in": place, **said}
 
 
-def _describe_parameter(parameter: OperationParameter, schema: dict[str, Any]) -> dict[str, Any]:
+def _describe_parameter(parameter: OperationParameter, schema: JsonObject) -> JsonObject:
     """Adds a parameter's own description, which is more specific than its schema's."""
     extra = ["Deprecated."] if parameter.is_deprecated and "Deprecated." not in schema.get("description", "") else []
     text = shorten_text(parameter.description, _MOST_DESCRIPTION)
@@ -194,7 +195,7 @@ def _describe_parameter(parameter: OperationParameter, schema: dict[str, Any]) -
     return schema if schema.get("description") == made else {**add_description(schema, made), "description": made}
 
 
-def list_container_kinds(schema: dict[str, Any]) -> set[str]:
+def list_container_kinds(schema: JsonObject) -> set[str]:
     """Returns the container types that a value may have: `array` and `object`, both when the schema does not say."""
     kind = schema.get("type")
     words = {kind} if isinstance(kind, str) else set(kind or ())
@@ -204,9 +205,9 @@ def list_container_kinds(schema: dict[str, Any]) -> set[str]:
     return words & {"array", "object"} if words else {"array", "object"}
 
 
-def _build_placement(document: OpenApi, parameter: OperationParameter, schema: dict[str, Any]) -> dict[str, Any]:
+def _build_placement(document: OpenApi, parameter: OperationParameter, schema: JsonObject) -> JsonObject:
     """Returns a parameter's entry in `x-mapping`; empty for the default placement."""
-    said: dict[str, Any] = {}
+    said: JsonObject = {}
     place = parameter.place
     if parameter.is_reserved and place in ("query", "path"):
         said["reserved"] = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.definitions.openapi.entries import ExpandedSchema, add_description
 from ferrule.definitions.openapi.keywords import BINARY
@@ -12,6 +12,7 @@ from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import CHOICE, LEFT_OUT, PARAMETER, Body, Media, read_object, read_text
 from ferrule.definitions.openapi.wording import append_sentences, humanize, shorten_text
 from ferrule.model.diagnostic import Severity
+from ferrule.model.value import JsonObject
 
 MOST_SCHEMAS = 600
 """The most schemas of one body; a model has to read them."""
@@ -31,9 +32,9 @@ class BodyMember(NamedTuple):
     """An argument that goes into a body."""
 
     name: str
-    schema: dict[str, Any]
+    schema: JsonObject
     is_required: bool
-    placement: dict[str, Any]
+    placement: JsonObject
     """The entry in `x-mapping`, without the name."""
 
 
@@ -63,9 +64,9 @@ def classify_media_type(media_type: str) -> str:
     return "binary"
 
 
-def build_attachment(description: str, types: tuple[str, ...] = ()) -> dict[str, Any]:
+def build_attachment(description: str, types: tuple[str, ...] = ()) -> JsonObject:
     """Returns the schema of a file argument: AML's attachment object (AML-33)."""
-    kind: dict[str, Any] = {"type": "string", "description": "What the file is: its media type."}
+    kind: JsonObject = {"type": "string", "description": "What the file is: its media type."}
     if types:
         kind["enum"] = list(types)
     return {
@@ -125,7 +126,7 @@ def _is_odd(media_type: str) -> bool:
     return media_type.partition(";")[0].strip().lower() not in ("application/json", "text/plain", BINARY)
 
 
-def is_flat(schema: dict[str, Any]) -> bool:
+def is_flat(schema: JsonObject) -> bool:
     """Returns True for an object whose members can be arguments of their own."""
     kind = schema.get("type")
     is_object = kind == "object" or (isinstance(kind, list) and set(kind) == {"object", "null"})
@@ -145,7 +146,7 @@ def _plan_json(schemas: Schemas, media: Media, body: Body) -> tuple[BodyMember, 
     return (BodyMember("body", _describe_body(schema, body), body.is_required, {"whole": True}),)
 
 
-def _describe_body(schema: dict[str, Any], body: Body) -> dict[str, Any]:
+def _describe_body(schema: JsonObject, body: Body) -> JsonObject:
     text = shorten_text(body.description, _MOST_DESCRIPTION) or schema.get("description", "") or "What is sent."
     return schema if schema.get("description") == text else {**add_description(schema, text), "description": text}
 
@@ -178,7 +179,7 @@ def _plan_form(document: OpenApi, schemas: Schemas, media: Media, kind: str, bod
     return tuple(members)
 
 
-def _list_fields(document: OpenApi, media: Media, entry: ExpandedSchema) -> tuple[dict[str, Any], list[str]]:
+def _list_fields(document: OpenApi, media: Media, entry: ExpandedSchema) -> tuple[JsonObject, list[str]]:
     """Returns the fields of a form: with alternatives the fields of all, and as required those that each requires."""
     schema = entry.schema
     properties, required = dict(schema.get("properties", {})), list(schema.get("required", ()))
@@ -198,10 +199,10 @@ def _list_fields(document: OpenApi, media: Media, entry: ExpandedSchema) -> tupl
 
 
 def _plan_field(
-    document: OpenApi, media: Media, name: str, schema: dict[str, Any], encoding: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    document: OpenApi, media: Media, name: str, schema: JsonObject, encoding: JsonObject
+) -> tuple[JsonObject, JsonObject]:
     """Returns a field of a form, and its entry in `x-mapping`."""
-    said: dict[str, Any] = {"reserved": True} if encoding.get("allowReserved") is True else {}
+    said: JsonObject = {"reserved": True} if encoding.get("allowReserved") is True else {}
     style, explode = read_text(encoding, "style"), encoding.get("explode")
     kind = schema.get("type")
     if style == "deepObject":
@@ -219,8 +220,8 @@ def _plan_field(
 
 
 def _plan_part(
-    document: OpenApi, media: Media, name: str, schema: dict[str, Any], encoding: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    document: OpenApi, media: Media, name: str, schema: JsonObject, encoding: JsonObject
+) -> tuple[JsonObject, JsonObject]:
     """Returns a part of a multipart body: a file or a value, and its entry in `x-mapping`."""
     del document, media
     types = tuple(each.strip().lower() for each in read_text(encoding, "contentType").split(",") if "/" in each)
@@ -238,7 +239,7 @@ def _plan_part(
     return schema, {"content_type": one} if one else {}
 
 
-def is_file(schema: dict[str, Any], types: tuple[str, ...]) -> bool:
+def is_file(schema: JsonObject, types: tuple[str, ...]) -> bool:
     """Returns True for raw bytes: neither text, nor base64 within text."""
     kind = schema.get("type", "string")
     if kind not in ("string", ["string", "null"]) or "contentEncoding" in schema or "enum" in schema:

@@ -9,9 +9,9 @@ from ferrule.definitions.openapi.references import Broken
 from ferrule.definitions.openapi.shape import SECURITY, read_object, read_text
 from ferrule.definitions.openapi.wording import split_words
 from ferrule.model.diagnostic import Severity
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
-NONE: dict[str, Any] = {"scheme": "none"}
+NONE: JsonObject = {"scheme": "none"}
 CLIENT_ID = "ferrule"
 _SAYS_NOTHING = frozenset(
     {"AUTH", "AUTHENTICATION", "AUTHORIZATION", "SCHEME", "SECURITY", "HEADER", "QUERY", "COOKIE"}
@@ -25,7 +25,7 @@ _CARRIAGE = frozenset({"host", "content-length", "connection", "transfer-encodin
 class ServiceAccess(NamedTuple):
     """The credentials of a tool."""
 
-    credentials: dict[str, Any]
+    credentials: JsonObject
     refs: tuple[str, ...] = ()
     """The security schemes of the document that they represent."""
     is_complete: bool = True
@@ -45,7 +45,7 @@ class Security:
         self._variables: dict[str, str] = {}
         self._recent: tuple[Any, ServiceAccess] = ((), ServiceAccess(NONE))
 
-    def resolve(self, alternatives: tuple[dict[str, Any], ...] | None, path: Path) -> ServiceAccess:
+    def resolve(self, alternatives: tuple[JsonObject, ...] | None, path: Path) -> ServiceAccess:
         """Returns the credentials for an operation with these alternatives."""
         if not alternatives:
             return ServiceAccess(NONE)
@@ -59,7 +59,7 @@ class Security:
         self._recent = alternatives, known
         return known
 
-    def _choose(self, alternatives: tuple[dict[str, Any], ...], path: Path) -> ServiceAccess:
+    def _choose(self, alternatives: tuple[JsonObject, ...], path: Path) -> ServiceAccess:
         partly: ServiceAccess | None = None
         for index, wanted in enumerate(alternatives):
             said = [self._convert_scheme(name, scopes) for name, scopes in wanted.items()]
@@ -85,7 +85,7 @@ class Security:
         )
         return partly or ServiceAccess(NONE, tuple(map(str, alternatives[0])), is_complete=False)
 
-    def _convert_scheme(self, name: str, scopes: Any) -> dict[str, Any] | None:
+    def _convert_scheme(self, name: str, scopes: object) -> JsonObject | None:
         """Converts one scheme to credentials; returns None for a missing or unsupported one."""
         if name not in self._schemes:
             self._document.report(SECURITY, self._path, f"there is no security scheme {str(name)[:80]!r}")
@@ -111,7 +111,7 @@ class Security:
             return {"scheme": "bearer-token", **self._name_variable(name, "TOKEN")}
         return None
 
-    def _convert_api_key(self, name: str, scheme: dict[str, Any], path: Path) -> dict[str, Any] | None:
+    def _convert_api_key(self, name: str, scheme: JsonObject, path: Path) -> JsonObject | None:
         place, key = read_text(scheme, "in"), read_text(scheme, "name")
         if not key or place not in ("header", "query", "cookie"):
             self._document.report(SECURITY, path, "an API key needs a `name` and a place (`in`)")
@@ -127,12 +127,12 @@ class Security:
             return {"scheme": "api-key", "header": key, **source}
         return {"scheme": "api-key", "header": key, "x-in": place, **source}
 
-    def _convert_basic(self, name: str) -> dict[str, Any]:
+    def _convert_basic(self, name: str) -> JsonObject:
         """Stores `user:password` in one variable, sent as HTTP's Basic scheme."""
         source = self._name_variable(name, "USER_AND_PASSWORD")
         return {"scheme": "api-key", "header": "Authorization", "x-encode": "basic", **source}
 
-    def _convert_oauth(self, name: str, scheme: dict[str, Any], scopes: Any, path: Path) -> dict[str, Any]:
+    def _convert_oauth(self, name: str, scheme: JsonObject, scopes: object, path: Path) -> JsonObject:
         flows = read_object(scheme, "flows") or {read_text(scheme, "flow"): scheme}
         said = [scope for scope in scopes if isinstance(scope, str)] if isinstance(scopes, list) else []
         for flow in _FLOWS:
@@ -175,7 +175,7 @@ class Security:
         return {"source": "env", "name": made}
 
 
-def _combine(several: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _combine(several: list[JsonObject]) -> JsonObject | None:
     """Combines credentials that are sent with every request; returns None when they would conflict."""
     if not several:
         return NONE
@@ -186,7 +186,7 @@ def _combine(several: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {**first, "x-and": others} if others else first
 
 
-def _locate(credentials: dict[str, Any]) -> tuple[str, str]:
+def _locate(credentials: JsonObject) -> tuple[str, str]:
     if credentials["scheme"] == "api-key":
         return credentials.get("x-in", "header"), credentials["header"].lower()
     return "header", "authorization"

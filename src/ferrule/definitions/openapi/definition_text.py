@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.definitions.content.yaml_text import (
     Memo,
@@ -20,6 +20,7 @@ from ferrule.definitions.content.yaml_text import (
 from ferrule.definitions.openapi.drafts import KIND, SOURCE, OperationDraft, encode_facts
 from ferrule.definitions.openapi.wording import format_value, shorten_text
 from ferrule.model.tool import FACT_NAMES
+from ferrule.model.value import JsonObject
 
 _RELEASE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -73,7 +74,7 @@ def write_definition(draft: OperationDraft, around: DocumentContext, memo: Memo)
     return join_front_matter(lines, _write_body(draft, around))
 
 
-def _write_transport(transport: dict[str, Any], lines: list[str], memo: Memo) -> None:
+def _write_transport(transport: JsonObject, lines: list[str], memo: Memo) -> None:
     credentials = transport["credentials"]
     append_mapping({key: value for key, value in transport.items() if key != "credentials"}, 1, lines, memo)
     lines.append("  credentials:")
@@ -153,7 +154,7 @@ def _find_example(draft: OperationDraft) -> str:
     return ""
 
 
-def format_long_value(value: Any) -> str:
+def format_long_value(value: object) -> str:
     """Formats a value as JSON; returns nothing for a long one."""
     short = format_value(value)
     if short or not isinstance(value, dict | list):
@@ -165,7 +166,7 @@ def format_long_value(value: Any) -> str:
     return written if len(written) <= _MOST_EXAMPLE else ""
 
 
-def find_owner(info: dict[str, Any], namespace: str) -> str:
+def find_owner(info: JsonObject, namespace: str) -> str:
     """Returns the owner of the tools: the document's contact, else the namespace."""
     contact = info.get("contact")
     name = contact.get("name") if isinstance(contact, dict) else None

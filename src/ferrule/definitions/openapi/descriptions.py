@@ -7,12 +7,12 @@ of the members of its response.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ferrule.definitions.openapi.arguments import RequestPlan
 from ferrule.definitions.openapi.responses import ResponsePlan
 from ferrule.definitions.openapi.shape import Operation
 from ferrule.definitions.openapi.wording import end_sentence, shorten_text, split_words
+from ferrule.model.value import JsonObject
 
 _CURSORS = frozenset(
     ["cursor", "page_token", "next_token", "continuation_token", "continuationtoken", "after", "starting_after",
@@ -44,7 +44,7 @@ def _find_argument(names: dict[str, str], words: frozenset[str]) -> str:
     return ""
 
 
-def guess_paging(sending: RequestPlan, answering: ResponsePlan) -> dict[str, Any]:
+def guess_paging(sending: RequestPlan, answering: ResponsePlan) -> JsonObject:
     """Guesses the paging: `style` (cursor, page, offset or link), the arguments, and the next cursor's place; empty for none."""
     if not answering.is_list and "link" not in answering.headers:
         return {}
@@ -67,7 +67,7 @@ def guess_paging(sending: RequestPlan, answering: ResponsePlan) -> dict[str, Any
     return {"style": "link"} if "link" in answering.headers and size else {}
 
 
-def _find_next_cursor(schema: dict[str, Any]) -> str:
+def _find_next_cursor(schema: JsonObject) -> str:
     """Returns a JSON pointer to the cursor of the next page, one level down at most."""
     properties = schema.get("properties", {})
     names = {name.replace("-", "_").lower(): name for name in properties}
@@ -82,7 +82,7 @@ def _find_next_cursor(schema: dict[str, Any]) -> str:
     return ""
 
 
-def describe_paging(paging: dict[str, Any]) -> str:
+def describe_paging(paging: JsonObject) -> str:
     """Returns a sentence for the description."""
     match paging.get("style"):
         case "cursor":
@@ -111,7 +111,7 @@ def build_title(operation: Operation, name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def build_description(operation: Operation, api: str, paging: dict[str, Any]) -> str:
+def build_description(operation: Operation, api: str, paging: JsonObject) -> str:
     """Returns two to five sentences: the document's own, and the address of the call."""
     summary = end_sentence(" ".join(operation.summary.split()))
     text = flatten_markdown(operation.description) if operation.description else ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ferrule.definitions.openapi.references import Broken, References, ReferenceTarget
 from ferrule.definitions.openapi.shape import read_object, read_text
+from ferrule.model.value import JsonObject
 from ferrule.schema.pointers import escape_step
 
 if TYPE_CHECKING:
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 _MOST_CHILDREN = 200
 
 
-def read_property(discriminator: Any) -> str:
+def read_property(discriminator: object) -> str:
     """Returns the name of the discriminating member; in 2.0 it is plain text."""
     if isinstance(discriminator, str):
         return discriminator
     return read_text(discriminator, "propertyName") if isinstance(discriminator, dict) else ""
 
 
-def list_branch_values(references: References, discriminator: Any, branch: Any) -> list[str]:
+def list_branch_values(references: References, discriminator: object, branch: object) -> list[str]:
     """Returns the member's values for this branch; none when the branch has no name."""
     if not isinstance(branch, dict) or "$ref" not in branch:
         return []
@@ -34,7 +35,7 @@ def list_branch_values(references: References, discriminator: Any, branch: Any) 
     return mapped or [target.name]
 
 
-def _follow_mapping(references: References, discriminator: Any) -> Iterator[tuple[str, ReferenceTarget]]:
+def _follow_mapping(references: References, discriminator: object) -> Iterator[tuple[str, ReferenceTarget]]:
     written = read_object(discriminator, "mapping") if isinstance(discriminator, dict) else {}
     for word, ref in written.items():
         if not isinstance(ref, str):
@@ -46,7 +47,7 @@ def _follow_mapping(references: References, discriminator: Any) -> Iterator[tupl
 
 
 def find_children(
-    document: OpenApi, discriminator: Any, target: ReferenceTarget
+    document: OpenApi, discriminator: object, target: ReferenceTarget
 ) -> list[tuple[list[str], ReferenceTarget]]:
     """Returns the subclasses of a base schema: those in its mapping, else those that refer to it in their `allOf`."""
     found: dict[str, tuple[list[str], ReferenceTarget]] = {}
@@ -75,7 +76,7 @@ def _find_heirs(document: OpenApi, key: str) -> list[tuple[str, str]]:
     return found
 
 
-def add_discriminator(schema: dict[str, Any], discriminator: Any, words: list[str]) -> dict[str, Any]:
+def add_discriminator(schema: JsonObject, discriminator: object, words: list[str]) -> JsonObject:
     """Adds the discriminating member with its values to the schema of a branch."""
     name = read_property(discriminator)
     if not name or not words or schema.get("type", "object") != "object" or "enum" in schema:

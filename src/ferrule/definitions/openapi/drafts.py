@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,6 +21,7 @@ from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import CHOICE, Heading, Operation
 from ferrule.definitions.openapi.wording import split_words
 from ferrule.model.tool import FACT_NAMES, SafetyFacts
+from ferrule.model.value import JsonObject
 
 READING = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
 """Methods that change nothing, by the definition of HTTP."""
@@ -42,8 +43,8 @@ class OperationDraft(NamedTuple):
     response: ResponsePlan
     address: ServiceAddress
     access: ServiceAccess
-    paging: dict[str, Any]
-    transport: dict[str, Any]
+    paging: JsonObject
+    transport: JsonObject
     """The transport, as in an AML file."""
 
     @property
@@ -64,7 +65,7 @@ class OperationDraft(NamedTuple):
         return FACT_NAMES
 
     @property
-    def mapping(self) -> dict[str, Any]:
+    def mapping(self) -> JsonObject:
         """The operation, as an external mapping (AT-27)."""
         heading = self.operation.heading
         return {
@@ -85,7 +86,7 @@ class OperationDraft(NamedTuple):
 
 def _build_transport(
     heading: Heading, sending: RequestPlan, answering: ResponsePlan, address: ServiceAddress, access: ServiceAccess
-) -> dict[str, Any]:
+) -> JsonObject:
     """Builds the transport, as in an AML file."""
     base, template = address.url, sending.template.partition("#")[0]
     if (
@@ -93,7 +94,7 @@ def _build_transport(
     ):  # most services serve the bare base address without a slash
         base, _, last = base.rpartition("/")
         template = f"/{last}/"
-    made: dict[str, Any] = {"type": "rest-api", "base_url": base, "endpoint": f"{heading.method} {template}"}
+    made: JsonObject = {"type": "rest-api", "base_url": base, "endpoint": f"{heading.method} {template}"}
     for key in ("x-body", "x-mapping"):
         if key in sending.transport:
             made[key] = sending.transport[key]
@@ -169,6 +170,6 @@ def build_namespace(document: OpenApi) -> str:
     return "-".join(words)[:48].strip("-") or "api"
 
 
-def encode_facts(facts: SafetyFacts) -> dict[str, Any]:
+def encode_facts(facts: SafetyFacts) -> JsonObject:
     """Returns the facts; empty when they are the defaults."""
     return {} if facts is _WRITES else dict(msgspec.to_builtins(facts))

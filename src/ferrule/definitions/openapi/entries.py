@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.definitions.openapi.keywords import convert_keywords
 from ferrule.definitions.openapi.wording import append_sentences, humanize
+from ferrule.model.value import JsonObject
 
 
 class ExpandedSchema(NamedTuple):
     """A schema without references, with its size."""
 
-    schema: dict[str, Any]
+    schema: JsonObject
     size: int = 1
     """The number of schemas when written out."""
     height: int = 1
@@ -24,7 +25,7 @@ class ExpandedSchema(NamedTuple):
 NOTHING = ExpandedSchema({})
 
 
-def add_description(schema: dict[str, Any], text: str) -> dict[str, Any]:
+def add_description(schema: JsonObject, text: str) -> JsonObject:
     """Adds a description, which is placed after the type."""
     made = {"type": schema["type"]} if "type" in schema else {}
     return {**made, "description": text, **schema}
@@ -51,7 +52,7 @@ def add_branches(entry: ExpandedSchema, word: str, branches: list[ExpandedSchema
     return ExpandedSchema(schema, size, height, entry.is_hidden, is_cut)
 
 
-def make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
+def make_nullable(schema: JsonObject) -> JsonObject:
     """Makes a schema accept null, too."""
     kind = schema.get("type")
     if kind is None and not schema.keys() & {"enum", "const", "oneOf", "anyOf", "allOf"}:
@@ -65,7 +66,7 @@ def make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {**head, "anyOf": [schema, {"type": "null"}]}
 
 
-def _join_null_branch(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _join_null_branch(schemas: list[JsonObject]) -> JsonObject | None:
     """Joins `X or null` into X with the type `null` added, where X has one type and no listed values."""
     if len(schemas) != 2:
         return None
@@ -79,7 +80,7 @@ def _join_null_branch(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {**rest[0], "type": [kind, "null"]}
 
 
-def declare_required(written: Any, hidden: ExpandedSchema | None, out: dict[str, Any]) -> list[str]:
+def declare_required(written: object, hidden: ExpandedSchema | None, out: JsonObject) -> list[str]:
     """Returns the required names that can be given; declares those without a property."""
     if not isinstance(written, list):
         return []
@@ -94,7 +95,7 @@ def declare_required(written: Any, hidden: ExpandedSchema | None, out: dict[str,
     return names
 
 
-def cut_members(written: dict[str, Any]) -> ExpandedSchema:
+def cut_members(written: JsonObject) -> ExpandedSchema:
     """Returns a schema without the schemas inside it."""
     outer = {key: value for key, value in written.items() if key not in ("properties", "items", "additionalProperties")}
     if "type" not in outer and "properties" in written:

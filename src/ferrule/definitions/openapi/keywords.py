@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ferrule.definitions.openapi.wording import append_sentences, end_sentence, format_value, shorten_text
-from ferrule.model.value import is_integer, is_number
+from ferrule.model.value import JsonObject, is_integer, is_number
 from ferrule.schema.validation.ecma import pattern_defect
 from ferrule.schema.validation.soundness import fits
 
@@ -44,7 +44,7 @@ class _Keywords:
     __slots__ = ("out", "problems", "said")
 
     def __init__(self) -> None:
-        self.out: dict[str, Any] = {}
+        self.out: JsonObject = {}
         self.said: list[str] = []
         """Sentences for the description."""
         self.problems: list[tuple[str, str]] = []
@@ -59,7 +59,7 @@ _USUAL = frozenset(
 _NO_PROBLEMS: tuple[tuple[str, str], ...] = ()
 
 
-def convert_keywords(written: dict[str, Any]) -> tuple[dict[str, Any], Sequence[tuple[str, str]]]:
+def convert_keywords(written: JsonObject) -> tuple[JsonObject, Sequence[tuple[str, str]]]:
     """Converts types, texts, values and bounds: all keywords that hold no schemas. Returns them, and the keywords' problems."""
     kind, text = written.get("type"), written.get("description")
     if written.keys() <= _USUAL and kind.__class__ is str and kind in TYPES and text.__class__ in _TEXT_OR_NONE:
@@ -93,7 +93,7 @@ def convert_keywords(written: dict[str, Any]) -> tuple[dict[str, Any], Sequence[
     return out, made.problems
 
 
-def _read_type(written: dict[str, Any], made: _Keywords) -> Any:
+def _read_type(written: JsonObject, made: _Keywords) -> object:
     said = written.get("type")
     words: list[str]
     if isinstance(said, str) and said in TYPES:
@@ -113,13 +113,13 @@ def _read_type(written: dict[str, Any], made: _Keywords) -> Any:
     return None if not words else words[0] if len(words) == 1 else words
 
 
-def _infer_type(written: dict[str, Any]) -> list[str]:
+def _infer_type(written: JsonObject) -> list[str]:
     if "properties" in written or "additionalProperties" in written:
         return ["object"]
     return ["array"] if "items" in written or "prefixItems" in written else []
 
 
-def _convert_format(written: dict[str, Any], key: str, made: _Keywords) -> None:
+def _convert_format(written: JsonObject, key: str, made: _Keywords) -> None:
     said = written[key]
     if not isinstance(said, str) or not said:
         return
@@ -135,12 +135,12 @@ def _convert_format(written: dict[str, Any], key: str, made: _Keywords) -> None:
         made.said.append(_SAID_FORMATS.get(said) or f"Format: {said[:60]}.")
 
 
-def _copy_content(written: dict[str, Any], key: str, made: _Keywords) -> None:
+def _copy_content(written: JsonObject, key: str, made: _Keywords) -> None:
     if isinstance(written[key], str):
         made.out[key] = written[key]
 
 
-def _convert_pattern(written: dict[str, Any], key: str, made: _Keywords) -> None:
+def _convert_pattern(written: JsonObject, key: str, made: _Keywords) -> None:
     said = written[key]
     problem = pattern_defect(said) if isinstance(said, str) else "it is no text"
     if problem is None:
@@ -151,8 +151,8 @@ def _convert_pattern(written: dict[str, Any], key: str, made: _Keywords) -> None
             made.said.append(f"Pattern: `{said[:200]}`.")
 
 
-def _describe_as(sentence: str) -> Any:
-    def say(written: dict[str, Any], key: str, made: _Keywords) -> None:
+def _describe_as(sentence: str) -> object:
+    def say(written: JsonObject, key: str, made: _Keywords) -> None:
         said = written[key]
         if said is not False and said is not None:
             made.said.append(sentence.format(format_value(said)))
@@ -160,12 +160,12 @@ def _describe_as(sentence: str) -> Any:
     return say
 
 
-def _report_missing(written: dict[str, Any], key: str, made: _Keywords) -> None:
+def _report_missing(written: JsonObject, key: str, made: _Keywords) -> None:
     del written
     made.problems.append((key, "has no equivalent in AML's schemas; only the service checks it"))
 
 
-_RARE: dict[str, Any] = {
+_RARE: JsonObject = {
     "format": _convert_format,
     "pattern": _convert_pattern,
     "contentEncoding": _copy_content,
@@ -182,7 +182,7 @@ _TEXT_OR_NONE = (str, type(None))
 _BOUNDED = frozenset({*_COUNTS, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 
 
-def _convert_bounds(written: dict[str, Any], made: _Keywords) -> None:
+def _convert_bounds(written: JsonObject, made: _Keywords) -> None:
     out = made.out
     for key in _COUNTS:
         if key in written:
@@ -213,7 +213,7 @@ def _is_bound(value: object) -> bool:
     return is_number(value) and -_LARGEST < value < _LARGEST
 
 
-def _convert_values(written: dict[str, Any], made: _Keywords) -> None:
+def _convert_values(written: JsonObject, made: _Keywords) -> None:
     out = made.out
     if "enum" in written:
         values = written["enum"]
@@ -235,7 +235,7 @@ def _convert_values(written: dict[str, Any], made: _Keywords) -> None:
         out["const"] = written["const"]
 
 
-def _explain_values(written: dict[str, Any], values: list[Any], made: _Keywords) -> None:
+def _explain_values(written: JsonObject, values: list[object], made: _Keywords) -> None:
     """Adds the meanings of an enumeration's values from a vendor's extension."""
     told = written.get("x-enum-descriptions") or written.get("x-enumDescriptions")
     if len(values) > 30:
@@ -255,7 +255,7 @@ def _explain_values(written: dict[str, Any], values: list[Any], made: _Keywords)
         made.said.append("; ".join(lines) + ".")
 
 
-def _describe(written: dict[str, Any], made: _Keywords) -> None:
+def _describe(written: JsonObject, made: _Keywords) -> None:
     text = written.get("description")
     if not isinstance(text, str) or not text.strip():
         text = written.get("title")
@@ -269,13 +269,13 @@ def _describe(written: dict[str, Any], made: _Keywords) -> None:
         made.out["description"] = described
 
 
-def _find_example(written: dict[str, Any]) -> str:
+def _find_example(written: JsonObject) -> str:
     many = written.get("examples")
     value = written.get("example", many[0] if isinstance(many, list) and many else None)
     return "" if value is None or isinstance(value, dict | list) else format_value(value)
 
 
-def is_json(value: Any) -> bool:
+def is_json(value: object) -> bool:
     """Returns True for a value that JSON can hold; NaN and infinity are none."""
     if isinstance(value, int | float):
         return -_LARGEST < value < _LARGEST
@@ -286,7 +286,7 @@ def is_json(value: Any) -> bool:
     return value is None or isinstance(value, str)
 
 
-def _is_valid_default(schema: dict[str, Any], default: Any) -> bool:
+def _is_valid_default(schema: JsonObject, default: Any) -> bool:
     kind = schema.get("type")
     if schema.keys() <= _PLAIN and isinstance(kind, str) and kind in _PYTHON_TYPES:
         return isinstance(default, _PYTHON_TYPES[kind])

@@ -7,7 +7,7 @@ from typing import Any
 from ferrule.definitions.openapi.read import METHODS, OpenApi
 from ferrule.definitions.openapi.references import Broken, list_references
 from ferrule.definitions.openapi.shape import Body, Media, Operation, OperationParameter, OperationResponse, read_object
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 from ferrule.schema.merging import bounds_in_numbers
 from ferrule.schema.pointers import escape_in_reference, unescape_step
 from ferrule.schema.walk import map_members
@@ -26,7 +26,7 @@ def locate_operation(path: str, method: str) -> Path:
     return ("paths", path, "additionalOperations", method)
 
 
-def insert_operation(item: dict[str, Any], method: str, operation: dict[str, Any]) -> None:
+def insert_operation(item: JsonObject, method: str, operation: JsonObject) -> None:
     """Puts an operation into a path item."""
     if method.lower() in (*METHODS, "query"):
         item[method.lower()] = operation
@@ -34,7 +34,7 @@ def insert_operation(item: dict[str, Any], method: str, operation: dict[str, Any
         item.setdefault("additionalOperations", {})[method] = operation
 
 
-def choose_version(method: str, operation: dict[str, Any]) -> str:
+def choose_version(method: str, operation: JsonObject) -> str:
     """Returns the version of OpenAPI that an operation needs: 3.1, unless it uses features of 3.2."""
     parameters = operation.get("parameters", ())
     is_newer = method.lower() not in METHODS or any(each.get("in") == "querystring" for each in parameters)
@@ -48,25 +48,25 @@ class ModernWriter:
         self._document = document
         self._is_old = document.version in ("2.0", "3.0")
         self._names: dict[str, str] = {}
-        self._schemas: dict[str, Any] = {}
+        self._schemas: JsonObject = {}
         self._needs: dict[str, tuple[str, ...]] = {}
         self._within: tuple[str, ...] = ()
 
-    def write_document(self, operation: Operation, server: str, schemes: tuple[str, ...]) -> dict[str, Any]:
+    def write_document(self, operation: Operation, server: str, schemes: tuple[str, ...]) -> JsonObject:
         """Returns a document with only this operation."""
         heading = operation.heading
         own = f"#/paths/{escape_in_reference(heading.template)}/{heading.method.lower()}"
         self._within = () if self._is_old else (f"{own}/requestBody/", f"{own}/responses/")
         written = self._write_operation(operation)
-        made: dict[str, Any] = {"openapi": choose_version(heading.method, written)}
+        made: JsonObject = {"openapi": choose_version(heading.method, written)}
         info = {"title": self._document.title or "API", "version": self._document.api_version or "1.0.0"}
         made["info"] = info
         if server:
             made["servers"] = [{"url": server}]
-        item: dict[str, Any] = {}
+        item: JsonObject = {}
         insert_operation(item, heading.method, written)
         made["paths"] = {heading.template: item}
-        components: dict[str, Any] = {}
+        components: JsonObject = {}
         schemas = self._collect_schemas(written)
         if schemas:
             components["schemas"] = schemas
@@ -78,9 +78,9 @@ class ModernWriter:
             made["components"] = components
         return made
 
-    def _write_operation(self, operation: Operation) -> dict[str, Any]:
+    def _write_operation(self, operation: Operation) -> JsonObject:
         heading = operation.heading
-        made: dict[str, Any] = {}
+        made: JsonObject = {}
         for key, value in (
             ("operationId", heading.operation_id),
             ("summary", operation.summary),
@@ -105,8 +105,8 @@ class ModernWriter:
         made |= {key: value for key, value in heading.value.items() if str(key).startswith("x-") and key != "x-ferrule"}
         return made
 
-    def _write_parameter(self, parameter: OperationParameter) -> dict[str, Any]:
-        made: dict[str, Any] = {"name": parameter.name, "in": parameter.place}
+    def _write_parameter(self, parameter: OperationParameter) -> JsonObject:
+        made: JsonObject = {"name": parameter.name, "in": parameter.place}
         if parameter.is_required:
             made["required"] = True
         if parameter.description:
@@ -127,13 +127,13 @@ class ModernWriter:
             made["example"] = parameter.examples[0]
         return made
 
-    def _write_body(self, body: Body) -> dict[str, Any]:
-        made: dict[str, Any] = {"description": body.description} if body.description else {}
+    def _write_body(self, body: Body) -> JsonObject:
+        made: JsonObject = {"description": body.description} if body.description else {}
         made["content"] = {media.media_type: self._write_media(media) for media in body.media}
         return {**made, "required": True} if body.is_required else made
 
-    def _write_media(self, media: Media) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+    def _write_media(self, media: Media) -> JsonObject:
+        made: JsonObject = {}
         if media.schema is not None:
             made["schema"] = self.write_schema(
                 {"type": "array", "items": media.schema} if media.is_sequence else media.schema
@@ -144,15 +144,15 @@ class ModernWriter:
             made["example"] = media.examples[0]
         return made
 
-    def _write_answer(self, answer: OperationResponse) -> dict[str, Any]:
-        made: dict[str, Any] = {"description": answer.description or "The answer."}
+    def _write_answer(self, answer: OperationResponse) -> JsonObject:
+        made: JsonObject = {"description": answer.description or "The answer."}
         if answer.media:
             made["content"] = {media.media_type: self._write_media(media) for media in answer.media}
         if answer.headers:
             made["headers"] = {name: {"schema": {"type": "string"}} for name in answer.headers}
         return made
 
-    def _write_scheme(self, scheme: dict[str, Any]) -> dict[str, Any]:
+    def _write_scheme(self, scheme: JsonObject) -> JsonObject:
         if scheme.get("type") == "basic":
             return {"type": "http", "scheme": "basic"}
         if scheme.get("type") == "oauth2" and "flow" in scheme:
@@ -163,10 +163,10 @@ class ModernWriter:
             return {"type": "oauth2", "flows": {flow: {**urls, "scopes": read_object(scheme, "scopes")}}}
         return scheme
 
-    def _collect_schemas(self, written: Any) -> dict[str, Any]:
+    def _collect_schemas(self, written: object) -> JsonObject:
         """Returns the schemas that a value refers to, and those they refer to."""
         wanted = [ref.removeprefix(PREFIX) for ref in list_references(written)]
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for name in wanted:  # grows while it is walked
             plain = unescape_step(name)
             if plain in found or plain not in self._schemas:
@@ -178,11 +178,11 @@ class ModernWriter:
             wanted += self._needs[plain]
         return dict(sorted(found.items()))
 
-    def write_schema(self, written: Any) -> Any:
+    def write_schema(self, written: object) -> object:
         """Converts a schema to 3.1, with references to components only."""
         if not isinstance(written, dict):
             return written if isinstance(written, bool) else {}
-        made: dict[str, Any] = {}
+        made: JsonObject = {}
         for key, value in written.items():
             if key == "$ref":
                 made["$ref"] = self._write_reference(value)
@@ -206,7 +206,7 @@ class ModernWriter:
         }
         return {**value, "mapping": written}
 
-    def _write_reference(self, ref: Any) -> str:
+    def _write_reference(self, ref: object) -> str:
         """Returns a reference to a component, or within the operation; nothing for one without a target."""
         if isinstance(ref, str) and ref.startswith(self._within):
             return ref
@@ -228,7 +228,7 @@ class ModernWriter:
         return PREFIX + escape_in_reference(name)
 
 
-def _modernize(schema: dict[str, Any]) -> dict[str, Any]:
+def _modernize(schema: JsonObject) -> JsonObject:
     """Replaces keywords of 3.0 and 2.0 by those of 3.1."""
     is_nullable = schema.pop("nullable", False) is True or schema.pop("x-nullable", False) is True
     bounds_in_numbers(schema)

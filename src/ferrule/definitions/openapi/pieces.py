@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ferrule.definitions.openapi.references import Broken
 from ferrule.definitions.openapi.shape import (
@@ -17,7 +17,7 @@ from ferrule.definitions.openapi.shape import (
     read_object,
     read_text,
 )
-from ferrule.model.value import Path, type_name
+from ferrule.model.value import JsonObject, Path, type_name
 
 if TYPE_CHECKING:
     from ferrule.definitions.openapi.read import OpenApi
@@ -63,13 +63,13 @@ def read_parameters(document: OpenApi, heading: Heading) -> tuple[OperationParam
     return tuple(found.values())
 
 
-def _identify(written: Any) -> int | str:
+def _identify(written: object) -> int | str:
     """Returns a key that identifies a written object: its reference when it has nothing else, else its id."""
     ref = written.get("$ref") if isinstance(written, dict) and len(written) == 1 else None
     return ref if isinstance(ref, str) else id(written)
 
 
-def _list_written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[Any, Path]]:
+def _list_written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[object, Path]]:
     for owner, path in ((heading.item, heading.item_path), (heading.value, heading.path)):
         written = owner.get("parameters")
         if written is None:
@@ -81,7 +81,7 @@ def _list_written_parameters(document: OpenApi, heading: Heading) -> Iterator[tu
             yield each, (*path, "parameters", index)
 
 
-def _read_parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path) -> OperationParameter:
+def _read_parameter(document: OpenApi, value: JsonObject, name: str, place: str, path: Path) -> OperationParameter:
     usual = "form" if place in ("query", "cookie") else "simple"
     style = value.get("style", usual)
     if not isinstance(style, str) or style not in _STYLES:
@@ -115,9 +115,7 @@ def _read_parameter(document: OpenApi, value: dict[str, Any], name: str, place: 
     )
 
 
-def _read_old_parameter(
-    document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path
-) -> OperationParameter:
+def _read_old_parameter(document: OpenApi, value: JsonObject, name: str, place: str, path: Path) -> OperationParameter:
     style, explode = _COLLECTIONS.get(read_text(value, "collectionFormat") or "csv", ("form", False))
     if place in ("path", "header"):
         style = "simple"
@@ -152,7 +150,7 @@ def read_body(document: OpenApi, heading: Heading) -> Body | None:
     return Body(value.get("required") is True, read_text(value, "description"), media, path)
 
 
-def _read_content(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Media, ...]:
+def _read_content(document: OpenApi, value: JsonObject, path: Path) -> tuple[Media, ...]:
     content = value.get("content")
     if content is None:
         return ()
@@ -175,8 +173,8 @@ def _read_content(document: OpenApi, value: dict[str, Any], path: Path) -> tuple
 
 
 def _read_old_body(document: OpenApi, heading: Heading) -> Body | None:
-    fields: dict[str, tuple[dict[str, Any], Path]] = {}
-    whole: tuple[dict[str, Any], Path] | None = None
+    fields: dict[str, tuple[JsonObject, Path]] = {}
+    whole: tuple[JsonObject, Path] | None = None
     for written, at in _list_written_parameters(document, heading):
         value, path = document.resolve(written, at, "a parameter")
         if value.get("in") == "body":
@@ -197,9 +195,9 @@ def _read_old_body(document: OpenApi, heading: Heading) -> Body | None:
     return _read_old_form(fields, media_type)
 
 
-def _read_old_form(fields: dict[str, tuple[dict[str, Any], Path]], media_type: str) -> Body:
-    properties: dict[str, Any] = {}
-    encoding: dict[str, Any] = {}
+def _read_old_form(fields: dict[str, tuple[JsonObject, Path]], media_type: str) -> Body:
+    properties: JsonObject = {}
+    encoding: JsonObject = {}
     for name, (value, _) in fields.items():
         schema = {key: member for key, member in value.items() if key not in _NO_SCHEMA or key == "description"}
         if schema.get("type") == "file":
@@ -255,7 +253,7 @@ def read_answers(document: OpenApi, heading: Heading) -> tuple[OperationResponse
     return tuple(found)
 
 
-def _read_old_media(document: OpenApi, heading: Heading, value: dict[str, Any], path: Path) -> tuple[Media, ...]:
+def _read_old_media(document: OpenApi, heading: Heading, value: JsonObject, path: Path) -> tuple[Media, ...]:
     schema = value.get("schema")
     if schema is None:
         return ()
@@ -268,7 +266,7 @@ def _read_old_media(document: OpenApi, heading: Heading, value: dict[str, Any], 
     )
 
 
-def _read_examples(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Any, ...]:
+def _read_examples(document: OpenApi, value: JsonObject, path: Path) -> tuple[object, ...]:
     """Returns the examples written beside a schema."""
     found = [value["example"]] if "example" in value else []
     written = value.get("examples")

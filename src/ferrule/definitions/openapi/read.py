@@ -6,7 +6,6 @@ Reading is lazy: a heading is cheap, an operation is read completely on request,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.definitions.openapi.pieces import read_answers, read_body, read_parameters
 from ferrule.definitions.openapi.references import REFERENCE, Broken, Load, References, make_broken
@@ -22,10 +21,10 @@ from ferrule.definitions.openapi.shape import (
     read_text,
 )
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import JsonValue, Path, type_name
+from ferrule.model.value import JsonObject, JsonValue, Path, type_name
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-_UNREAD: tuple[dict[str, Any], ...] = ({"": []},)
+_UNREAD: tuple[JsonObject, ...] = ({"": []},)
 _MOST_FINDINGS = 5_000
 _VERSIONS: dict[str, Version] = {"3.0": "3.0", "3.1": "3.1", "3.2": "3.2"}
 
@@ -33,7 +32,7 @@ _VERSIONS: dict[str, Version] = {"3.0": "3.0", "3.1": "3.1", "3.2": "3.2"}
 class OpenApi:
     """One document, with the findings about it."""
 
-    def __init__(self, root: dict[str, Any], version: Version, references: References) -> None:
+    def __init__(self, root: JsonObject, version: Version, references: References) -> None:
         self.root = root
         self.version = version
         self.references = references
@@ -44,10 +43,10 @@ class OpenApi:
         self.api_version = read_text(info, "version")
         self.description = read_text(info, "description")
         self._own_servers: tuple[Server, ...] | None = None
-        self._own_security: tuple[dict[str, Any], ...] | None = _UNREAD
+        self._own_security: tuple[JsonObject, ...] | None = _UNREAD
         self.parameters: dict[int | str, OperationParameter] = {}
         """The parameters read so far, by where they are written: many operations share one."""
-        self.converted_parameters: dict[int, tuple[dict[str, Any], dict[str, Any], OperationParameter]] = {}
+        self.converted_parameters: dict[int, tuple[JsonObject, JsonObject, OperationParameter]] = {}
         """The converted parameters, by their ids: a schema, and the entry in `x-mapping`."""
         self.answers: dict[tuple[str, int | str], OperationResponse] = {}
         """The responses read so far."""
@@ -70,7 +69,7 @@ class OpenApi:
             )
         self.findings.append(finding)
 
-    def resolve(self, value: Any, path: Path, what: str) -> tuple[dict[str, Any], Path]:
+    def resolve(self, value: object, path: Path, what: str) -> tuple[JsonObject, Path]:
         """Returns an object of the document and its path, references followed. Raises Broken."""
         if isinstance(value, dict) and "$ref" in value:
             target = self.references.follow(value["$ref"], path)
@@ -104,14 +103,14 @@ class OpenApi:
             for method, value, place in self._list_methods(item, item_path):
                 yield self._build_heading(method, template, value, item, place, item_path)
 
-    def _read_item(self, written: Any, path: Path) -> tuple[dict[str, Any], Path]:
+    def _read_item(self, written: object, path: Path) -> tuple[JsonObject, Path]:
         if isinstance(written, dict) and "$ref" in written:
             item, at = self.resolve(written, path, "a path item")
             beside = {key: value for key, value in written.items() if key != "$ref"}
             return {**item, **beside}, at
         return self.resolve(written, path, "a path item")
 
-    def _list_methods(self, item: dict[str, Any], path: Path) -> Iterator[tuple[str, dict[str, Any], Path]]:
+    def _list_methods(self, item: JsonObject, path: Path) -> Iterator[tuple[str, JsonObject, Path]]:
         names = (*METHODS, "query") if self.version == "3.2" else METHODS
         found = [(name.upper(), item[name], (*path, name)) for name in item if name in names]
         if self.version == "3.2":
@@ -128,7 +127,7 @@ class OpenApi:
                 )  # fmt: skip
 
     def _build_heading(
-        self, method: str, template: str, value: dict[str, Any], item: dict[str, Any], path: Path, item_path: Path
+        self, method: str, template: str, value: JsonObject, item: JsonObject, path: Path, item_path: Path
     ) -> Heading:
         tags = value.get("tags")
         named = tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
@@ -151,14 +150,14 @@ class OpenApi:
             read_text(read_object(value, "externalDocs"), "url") if "externalDocs" in value else "",
         )
 
-    def _read_security(self, value: dict[str, Any], path: Path) -> tuple[dict[str, Any], ...] | None:
+    def _read_security(self, value: JsonObject, path: Path) -> tuple[JsonObject, ...] | None:
         if value.get("security") is not None:
             return self._read_alternatives(value["security"], (*path, "security"))
         if self._own_security is _UNREAD:
             self._own_security = self._read_alternatives(self.root.get("security"), ("security",))
         return self._own_security
 
-    def _read_alternatives(self, said: Any, path: Path) -> tuple[dict[str, Any], ...] | None:
+    def _read_alternatives(self, said: object, path: Path) -> tuple[JsonObject, ...] | None:
         if said is None:
             return None
         if not isinstance(said, list):
@@ -167,7 +166,7 @@ class OpenApi:
         return tuple(each for each in said if isinstance(each, dict))
 
     @property
-    def security_schemes(self) -> tuple[dict[str, Any], Path]:
+    def security_schemes(self) -> tuple[JsonObject, Path]:
         """The security schemes by name, and their path."""
         if self.version == "2.0":
             return read_object(self.root, "securityDefinitions"), ("securityDefinitions",)
@@ -191,7 +190,7 @@ class OpenApi:
             )
         return self._own_servers
 
-    def _read_servers(self, owner: dict[str, Any], path: Path) -> tuple[Server, ...]:
+    def _read_servers(self, owner: JsonObject, path: Path) -> tuple[Server, ...]:
         written = owner.get("servers")
         if written is None:
             return ()
@@ -215,13 +214,13 @@ class OpenApi:
         return tuple(found)
 
 
-def _read_operation_id(operation: dict[str, Any]) -> str:
+def _read_operation_id(operation: JsonObject) -> str:
     """Returns the id as written, outer spaces included; nothing for a blank one."""
     said = read_text(operation, "operationId")
     return said if said.strip() else ""
 
 
-def _list_hosts(root: dict[str, Any], schemes: Any) -> tuple[Server, ...]:
+def _list_hosts(root: JsonObject, schemes: object) -> tuple[Server, ...]:
     """Returns the addresses of a Swagger document, HTTPS first."""
     host, base = read_text(root, "host").strip("/"), read_text(root, "basePath")
     said = [scheme for scheme in schemes if isinstance(scheme, str)] if isinstance(schemes, list) else []

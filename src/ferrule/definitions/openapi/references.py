@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import JsonValue, Path, dig
+from ferrule.model.value import JsonObject, JsonValue, Path, dig
 from ferrule.schema.pointers import follow_steps, read_fragment, unescape_step, write_fragment
 from ferrule.schema.references import root_references, survey
 
@@ -56,10 +56,10 @@ class ReferenceTarget(NamedTuple):
 class References:
     """The references of one document, each followed once."""
 
-    def __init__(self, root: dict[str, Any], load: Load | None = None, file_name: str = "") -> None:
+    def __init__(self, root: JsonObject, load: Load | None = None, file_name: str = "") -> None:
         self._homes: dict[str, Path] = {}
         """The paths of schemas with an address of their own (`$id`)."""
-        self._files: dict[str, Any] = {"": self._strip_addresses(root)}
+        self._files: JsonObject = {"": self._strip_addresses(root)}
         self._load = load
         self._own_name = file_name
         said = root.get("$self")
@@ -116,11 +116,11 @@ class References:
             )
         return ReferenceTarget(value, () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
 
-    def _strip_addresses(self, root: dict[str, Any]) -> dict[str, Any]:
+    def _strip_addresses(self, root: JsonObject) -> JsonObject:
         """Rewrites schemas with an address (`$id`) as if they had none, so that `#/…` starts at the document's root."""
         components = found if isinstance(found := root.get("components"), dict) else {}
         schemas = found if isinstance(found := components.get("schemas"), dict) else {}
-        made: dict[str, Any] = {}
+        made: JsonObject = {}
         for name, schema in schemas.items():
             if isinstance(schema, dict) and isinstance(schema.get("$id"), str):
                 at = ("components", "schemas", name)
@@ -169,7 +169,7 @@ def _shorten(ref: str) -> str:
     return repr(ref if len(ref) <= 120 else ref[:117] + "…")
 
 
-def _rebase(value: Any, file: str, own_name: str) -> Any:
+def _rebase(value: object, file: str, own_name: str) -> Any:
     """Rewrites a file's references so that they are valid in the main document."""
     folder = posixpath.dirname(file)
 
@@ -199,7 +199,7 @@ def _rebase(value: Any, file: str, own_name: str) -> Any:
     return walk(value) if isinstance(value, dict | list) else value
 
 
-def _collect_anchors(root: dict[str, Any]) -> dict[str, Path]:
+def _collect_anchors(root: JsonObject) -> dict[str, Path]:
     found: dict[str, Path] = {}
     stack: list[tuple[Any, Path]] = [(root.get("components"), ("components",))]
     while stack:
@@ -218,7 +218,7 @@ def _collect_anchors(root: dict[str, Any]) -> dict[str, Path]:
 _DATA = frozenset({"example", "examples", "default", "enum", "const"})
 
 
-def list_references(schema: Any) -> Iterator[str]:
+def list_references(schema: object) -> Iterator[str]:
     """Yields every reference that a schema holds, those of a discriminator's mapping too."""
     stack = [schema]
     while stack:

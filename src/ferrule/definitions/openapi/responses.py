@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.definitions.openapi.bodies import classify_media_type
 from ferrule.definitions.openapi.entries import ExpandedSchema
@@ -13,6 +13,7 @@ from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import CHOICE, Media, Operation, OperationResponse
 from ferrule.definitions.openapi.wording import end_sentence, shorten_text
 from ferrule.model.diagnostic import Severity
+from ferrule.model.value import JsonObject
 
 MOST_SCHEMAS = 400
 _MOST_MEANING = 300
@@ -48,9 +49,9 @@ _ACTIONS = {
 class ResponsePlan(NamedTuple):
     """The response of a tool: its output, errors and headers."""
 
-    schema: dict[str, Any]
+    schema: JsonObject
     """The schema of the output: always an object."""
-    transport: dict[str, Any]
+    transport: JsonObject
     """`x-response` where it is needed, and an Accept header for an unusual media type."""
     errors: dict[str, dict[str, str]]
     is_list: bool
@@ -130,7 +131,7 @@ def _choose_media(document: OpenApi, answer: OperationResponse) -> Media | None:
     return ranked[0]
 
 
-def _build_accept(chosen: list[tuple[OperationResponse, Media]], kind: str) -> dict[str, Any]:
+def _build_accept(chosen: list[tuple[OperationResponse, Media]], kind: str) -> JsonObject:
     """Returns an Accept header, where the default would ask for another type."""
     if kind == "json" and all(media.media_type == "application/json" for _, media in chosen):
         return {}
@@ -175,7 +176,7 @@ def _plan_json(
     return ResponsePlan(output, {**transport, "x-response": {"as": member}}, errors, member == "items", headers)
 
 
-def is_object(schema: dict[str, Any]) -> bool:
+def is_object(schema: JsonObject) -> bool:
     """Returns True for a schema that only objects match."""
     kind = schema.get("type")
     if kind is not None:
@@ -183,7 +184,7 @@ def is_object(schema: dict[str, Any]) -> bool:
     return any(schema.get(word) and all(map(is_object, schema[word])) for word in ("oneOf", "anyOf"))
 
 
-def has_list(schema: dict[str, Any]) -> bool:
+def has_list(schema: JsonObject) -> bool:
     """Returns True for an object that has a list among its members: `{items: […], next: …}`."""
     return any(
         isinstance(member, dict) and member.get("type") == "array" for member in schema.get("properties", {}).values()

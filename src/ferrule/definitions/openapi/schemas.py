@@ -24,7 +24,7 @@ from ferrule.definitions.openapi.references import REFERENCE, Broken, RecursiveS
 from ferrule.definitions.openapi.shape import SCHEMA
 from ferrule.definitions.openapi.wording import humanize
 from ferrule.model.diagnostic import Severity
-from ferrule.model.value import Path, type_name
+from ferrule.model.value import JsonObject, Path, type_name
 from ferrule.schema.merging import Merger
 
 MOST_HEIGHT = 18
@@ -78,7 +78,7 @@ class Schemas:
         self._circles = RecursiveSchemas(document.references)
         self._known: dict[tuple[str, bool, _Limits], ExpandedSchema] = {}
         self._whole: dict[tuple[str, bool, int], ExpandedSchema] = {}
-        self._leaves: dict[int, dict[str, Any]] = {}
+        self._leaves: dict[int, JsonObject] = {}
         self._simple: dict[tuple[int, str], tuple[ExpandedSchema, ExpandedSchema]] = {}
         """Properties without schemas inside, with a description: in requests, and in responses."""
         self._kept: list[Any] = []
@@ -90,7 +90,7 @@ class Schemas:
         self._merger = Merger()
         self._has_siblings = document.version in ("3.1", "3.2")
 
-    def expand(self, written: Any, path: Path, *, is_input: bool, most: int) -> ExpandedSchema:
+    def expand(self, written: object, path: Path, *, is_input: bool, most: int) -> ExpandedSchema:
         """Expands a schema to one that can be written to a file, of at most `most` schemas."""
         ref = written.get("$ref") if written.__class__ is dict and len(written) == 1 else None
         if ref.__class__ is not str:
@@ -102,7 +102,7 @@ class Schemas:
                 self._whole[(ref, is_input, most)] = known
         return known
 
-    def _expand_bounded(self, written: Any, path: Path, is_input: bool, most: int) -> ExpandedSchema:
+    def _expand_bounded(self, written: object, path: Path, is_input: bool, most: int) -> ExpandedSchema:
         self._merger.start_anew()
         for unroll, levels in _TRIES:
             self._parts.clear()
@@ -117,7 +117,7 @@ class Schemas:
         return ExpandedSchema({"description": "Too large to be described here."}, is_cut=True)
 
     def _expand_schema(
-        self, written: Any, path: Path, ways: _Limits, depth: int, is_part: bool = False
+        self, written: object, path: Path, ways: _Limits, depth: int, is_part: bool = False
     ) -> ExpandedSchema:
         if depth > _MOST_DEPTH:
             raise _TooDeep
@@ -137,7 +137,7 @@ class Schemas:
             return cut_members(written)
         return self._expand_written(written, path, ways, depth, is_part, None)
 
-    def _expand_leaf(self, written: dict[str, Any], path: Path, ways: _Limits) -> ExpandedSchema:
+    def _expand_leaf(self, written: JsonObject, path: Path, ways: _Limits) -> ExpandedSchema:
         """Expands a schema with no other inside it."""
         out = self._leaves.get(id(written))
         if out is None:
@@ -149,7 +149,7 @@ class Schemas:
         return ExpandedSchema(out, 1, 1, written.get("readOnly" if ways.is_input else "writeOnly") is True)
 
     def _expand_reference(
-        self, written: dict[str, Any], path: Path, ways: _Limits, depth: int, is_part: bool
+        self, written: JsonObject, path: Path, ways: _Limits, depth: int, is_part: bool
     ) -> ExpandedSchema:
         try:
             target = self._references.follow(written["$ref"], path)
@@ -200,7 +200,7 @@ class Schemas:
 
     def _expand_written(
         self,
-        written: dict[str, Any],
+        written: JsonObject,
         path: Path,
         ways: _Limits,
         depth: int,
@@ -225,7 +225,7 @@ class Schemas:
             entry = entry._replace(schema=make_nullable(entry.schema))
         return entry
 
-    def _expand_own(self, written: dict[str, Any], path: Path, ways: _Limits, depth: int) -> ExpandedSchema:
+    def _expand_own(self, written: JsonObject, path: Path, ways: _Limits, depth: int) -> ExpandedSchema:
         out, problems = convert_keywords(written)
         for keyword, problem in problems:
             self._document.report(SCHEMA, (*path, keyword), f"`{keyword}` {problem}")
@@ -270,7 +270,7 @@ class Schemas:
         return ExpandedSchema(out, size, height, written.get(side) is True, is_cut)
 
     def _expand_members(
-        self, properties: Any, path: Path, ways: _Limits, depth: int
+        self, properties: object, path: Path, ways: _Limits, depth: int
     ) -> tuple[dict[str, ExpandedSchema], int, bool]:
         """Expands the properties of an object; those of the other direction are listed under the empty name."""
         if not isinstance(properties, dict):
@@ -303,7 +303,7 @@ class Schemas:
         return found, taller, is_cut
 
     def _expand_simple_member(
-        self, name: str, member: dict[str, Any], path: Path, ways: _Limits
+        self, name: str, member: JsonObject, path: Path, ways: _Limits
     ) -> tuple[ExpandedSchema, ExpandedSchema]:
         """Expands a property with no schema inside it, for both directions at once."""
         schema = self._expand_leaf(member, path, ways).schema
@@ -317,7 +317,9 @@ class Schemas:
         self._simple[(id(member), name)] = both  # `_leaf` keeps the member
         return both
 
-    def _merge_parts(self, parts: Any, entry: ExpandedSchema, path: Path, ways: _Limits, depth: int) -> ExpandedSchema:
+    def _merge_parts(
+        self, parts: object, entry: ExpandedSchema, path: Path, ways: _Limits, depth: int
+    ) -> ExpandedSchema:
         if not isinstance(parts, list):
             self._document.report(SCHEMA, path, "`allOf` must be a list; it is ignored")
             return entry
@@ -336,7 +338,14 @@ class Schemas:
         )
 
     def _expand_alternatives(
-        self, entry: ExpandedSchema, word: str, branches: Any, discriminator: Any, path: Path, ways: _Limits, depth: int
+        self,
+        entry: ExpandedSchema,
+        word: str,
+        branches: object,
+        discriminator: object,
+        path: Path,
+        ways: _Limits,
+        depth: int,
     ) -> ExpandedSchema:
         if not isinstance(branches, list) or not branches:
             self._document.report(SCHEMA, (*path, word), f"`{word}` must be a list of schemas; it is ignored")
@@ -352,7 +361,13 @@ class Schemas:
         return add_branches(entry, word, made)
 
     def _expand_children(
-        self, entry: ExpandedSchema, discriminator: Any, target: ReferenceTarget, path: Path, ways: _Limits, depth: int
+        self,
+        entry: ExpandedSchema,
+        discriminator: object,
+        target: ReferenceTarget,
+        path: Path,
+        ways: _Limits,
+        depth: int,
     ) -> ExpandedSchema:
         """Expands a base class to the alternatives that refer to it in their `allOf`."""
         below = ways if ways.levels >= _FAR else ways._replace(levels=ways.levels - 1)
@@ -363,7 +378,7 @@ class Schemas:
         del path
         if not made:
             return entry
-        head: dict[str, Any] = {key: entry.schema[key] for key in ("type", "description") if key in entry.schema}
+        head: JsonObject = {key: entry.schema[key] for key in ("type", "description") if key in entry.schema}
         return add_branches(entry._replace(schema=head, size=1, height=1), "oneOf", made)
 
     def _end_recursion(self, target: ReferenceTarget, ways: _Limits, depth: int) -> ExpandedSchema:
@@ -372,14 +387,14 @@ class Schemas:
         text = f"Again a {target.name}, in the shape described further up."
         if kind is None and target.value.keys() & {"oneOf", "anyOf", "enum"}:
             return ExpandedSchema({"description": text}, is_cut=True)
-        schema: dict[str, Any] = {
+        schema: JsonObject = {
             "type": kind if kind in ("object", "array", "string") else "object",
             "description": text,
         }
         properties, required = target.value.get("properties"), target.value.get("required")
         if schema["type"] != "object" or not isinstance(properties, dict) or not isinstance(required, list):
             return ExpandedSchema(schema, is_cut=True)
-        members: dict[str, Any] = {}
+        members: JsonObject = {}
         size, height = 1, 1
         for name in required:
             member = properties.get(name) if isinstance(name, str) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 Version = Literal["2.0", "3.0", "3.1", "3.2"]
 
@@ -57,7 +57,7 @@ class Media(NamedTuple):
     media_type: str
     schema: Any
     """None when the document does not give one."""
-    encoding: dict[str, Any]
+    encoding: JsonObject
     """The encoding of the members of a form or multipart body, by name."""
     examples: tuple[Any, ...]
     is_sequence: bool
@@ -90,7 +90,7 @@ class Server(NamedTuple):
     """An address, with its variables."""
 
     url: str
-    variables: dict[str, Any]
+    variables: JsonObject
     description: str
     name: str
     path: Path
@@ -105,8 +105,8 @@ class Heading(NamedTuple):
     """The path: `/pets/{petId}`."""
     operation_id: str
     tags: tuple[str, ...]
-    value: dict[str, Any]
-    item: dict[str, Any]
+    value: JsonObject
+    item: JsonObject
     """The path item around it."""
     path: Path
     """The path in the document."""
@@ -128,19 +128,19 @@ class Operation(NamedTuple):
     parameters: tuple[OperationParameter, ...]
     body: Body | None
     answers: tuple[OperationResponse, ...]
-    security: tuple[dict[str, Any], ...] | None
+    security: tuple[JsonObject, ...] | None
     """Alternatives, each a mapping of scheme to scopes; None when the document has none."""
     servers: tuple[Server, ...]
     docs_url: str
 
 
-def read_object(value: dict[str, Any], key: str) -> dict[str, Any]:
+def read_object(value: JsonObject, key: str) -> JsonObject:
     """Returns a member that is an object; an empty one for anything else."""
     found = value.get(key)
     return found if isinstance(found, dict) else {}
 
 
-def read_text(value: dict[str, Any], key: str) -> str:
+def read_text(value: JsonObject, key: str) -> str:
     """Returns a member that is text; nothing for anything else."""
     found = value.get(key)
     return found if isinstance(found, str) else ""

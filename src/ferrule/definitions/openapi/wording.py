@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import Any
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD = re.compile(r"[^0-9A-Za-z\u00c0-\uffff]+")
@@ -54,7 +53,7 @@ def append_sentences(text: str, extra: list[str]) -> str:
     return f"{end_sentence(text)}\n{added}" if "\n" in text else f"{end_sentence(text)} {added}"
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """Formats a value as JSON; returns nothing for a long one."""
     try:
         written = json.dumps(value, ensure_ascii=False)

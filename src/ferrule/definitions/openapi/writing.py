@@ -11,14 +11,14 @@ from urllib.parse import quote
 from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.openapi.shape import read_object
 from ferrule.model.tool import Tool
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 from ferrule.schema.references import relocate
 
 JSON = "application/json"
 _ENDPOINT = re.compile(r"(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (/[^?#]*)")
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _PLAIN_INPUT = frozenset({"type", "properties", "required", "additionalProperties", "description"})
-_STYLES: dict[str, dict[str, Any]] = {
+_STYLES: dict[str, JsonObject] = {
     "repeat": {},
     "comma": {"style": "form", "explode": False},
     "space": {"style": "spaceDelimited", "explode": False},
@@ -42,7 +42,7 @@ class WrittenOperation(NamedTuple):
 
     path: str
     method: str
-    operation: dict[str, Any]
+    operation: JsonObject
     server: str = ""
     schemes: Mapping[str, Any] = MappingProxyType({})
     """The security schemes it refers to."""
@@ -60,9 +60,9 @@ def locate_answer(path: str, method: str, status: str = "200") -> Path:
     return ("paths", path, method.lower(), "responses", status, "content", JSON, "schema")
 
 
-def describe_operation(tool: Tool, name: str) -> dict[str, Any]:
+def describe_operation(tool: Tool, name: str) -> JsonObject:
     """Returns the members that every operation has."""
-    made: dict[str, Any] = {"operationId": name}
+    made: JsonObject = {"operationId": name}
     if tool.title:
         made["summary"] = tool.title
     if tool.description:
@@ -86,8 +86,8 @@ def build_plain_operation(tool: Tool, name: str) -> WrittenOperation:
     return WrittenOperation(path, method, operation)
 
 
-def _build_answer(tool: Tool, path: str, method: str) -> dict[str, Any]:
-    made: dict[str, Any] = {"description": "The result."}
+def _build_answer(tool: Tool, path: str, method: str) -> JsonObject:
+    made: JsonObject = {"description": "The result."}
     if tool.output_schema is not None:
         schema = relocate(decode_raw(tool.output_schema), (), locate_answer(path, method))
         made["content"] = {JSON: {"schema": schema}}
@@ -128,7 +128,7 @@ def build_rest_operation(tool: Tool, name: str) -> WrittenOperation | None:
 class _ArgumentPlaces:
     """The arguments of a REST tool, sorted by their place in the request."""
 
-    def __init__(self, method: str, path: str, transport: dict[str, Any], schema: dict[str, Any]) -> None:
+    def __init__(self, method: str, path: str, transport: JsonObject, schema: JsonObject) -> None:
         self._properties = read_object(schema, "properties")
         self._required = schema.get("required", [])
         self._mapping = read_object(transport, "x-mapping")
@@ -137,20 +137,20 @@ class _ArgumentPlaces:
         usual = "none" if method in ("GET", "HEAD", "DELETE") else "json"
         self._kind = said_kind if isinstance(said_kind, str) else "multipart" if has_files else usual
         self._content_type = str(read_object(transport, "x-headers").get("Content-Type", ""))
-        self.parameters: list[dict[str, Any]] = []
+        self.parameters: list[JsonObject] = []
         self.is_unsupported = any("{" in str(value) for value in read_object(transport, "x-headers").values())
-        self._members: dict[str, Any] = {}
+        self._members: JsonObject = {}
         self._needed: list[str] = []
         self._whole: Any = None
         self._is_needed = False
-        self._encoding: dict[str, Any] = {}
+        self._encoding: JsonObject = {}
         in_path = {read_object(self._mapping, name).get("name", name): name
                    for name in self._mapping if read_object(self._mapping, name).get("in") == "path"}  # fmt: skip
         self._in_path = {in_path.get(name, name): name for name in _PLACE.findall(path)}
         for name, member in self._properties.items():
             self._place_argument(name, member)
 
-    def _place_argument(self, name: str, member: Any) -> None:
+    def _place_argument(self, name: str, member: object) -> None:
         entry = read_object(self._mapping, name)
         place = entry.get("in") or ("path" if name in self._in_path else "query" if self._kind == "none" else "body")
         own = self._in_path.get(name) or entry.get("name") or name
@@ -161,7 +161,7 @@ class _ArgumentPlaces:
         if style is None:
             self.is_unsupported = True
             return
-        made: dict[str, Any] = {"name": own, "in": place}
+        made: JsonObject = {"name": own, "in": place}
         if name in self._required or place == "path":
             made["required"] = True
         if isinstance(member, dict) and isinstance(member.get("description"), str):
@@ -175,7 +175,7 @@ class _ArgumentPlaces:
             made["schema"] = member
         self.parameters.append(made)
 
-    def _place_in_body(self, name: str, own: str, member: Any, entry: dict[str, Any]) -> None:
+    def _place_in_body(self, name: str, own: str, member: object, entry: JsonObject) -> None:
         if own.startswith("/") or (entry.get("style") and self._kind == "json"):
             self.is_unsupported = True
         if entry.get("whole") or self._kind in ("text", "binary"):
@@ -197,7 +197,7 @@ class _ArgumentPlaces:
         if name in self._required:
             self._needed.append(own)
 
-    def build_body(self) -> dict[str, Any] | None:
+    def build_body(self) -> JsonObject | None:
         """Returns the request body; None without one."""
         media_type = self._content_type or _MEDIA.get(self._kind, JSON)
         if self._whole is not None:
@@ -212,26 +212,26 @@ class _ArgumentPlaces:
         return {"required": True, "content": {media_type: media}}
 
 
-def _is_attachment(member: Any) -> bool:
+def _is_attachment(member: object) -> bool:
     if isinstance(member, dict) and member.get("type") == "array":
         return _is_attachment(member.get("items"))
     return isinstance(member, dict) and "transfer" in read_object(member, "properties")
 
 
-def _build_file(member: Any) -> dict[str, Any]:
+def _build_file(member: object) -> JsonObject:
     described = {"description": member["description"]} if isinstance(member, dict) and "description" in member else {}
     if isinstance(member, dict) and member.get("type") == "array":
         return {"type": "array", **described, "items": {"type": "string", "format": "binary"}}
     return {"type": "string", "format": "binary", **described}
 
 
-def _build_answers(tool: Tool, transport: dict[str, Any], errors: dict[str, Any]) -> dict[str, Any]:
+def _build_answers(tool: Tool, transport: JsonObject, errors: JsonObject) -> JsonObject:
     said_answer = read_object(transport, "x-response")
     schema = None if tool.output_schema is None else decode_raw(tool.output_schema)
     member = said_answer.get("as")
     if member and isinstance(schema, dict):
         schema = read_object(schema, "properties").get(member)
-    good: dict[str, Any] = {"description": "The result."}
+    good: JsonObject = {"description": "The result."}
     if schema is not None and not said_answer.get("pointer") and said_answer.get("type") in (None, "json"):
         good["content"] = {JSON: {"schema": schema}}
     made = {"200": good}
@@ -241,9 +241,9 @@ def _build_answers(tool: Tool, transport: dict[str, Any], errors: dict[str, Any]
     return made
 
 
-def _build_schemes(credentials: dict[str, Any]) -> dict[str, Any]:
+def _build_schemes(credentials: JsonObject) -> JsonObject:
     """Returns the security schemes that credentials represent."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     others = credentials.get("x-and")
     for each in (credentials, *(others if isinstance(others, list) else ())):
         made = _build_scheme(each) if isinstance(each, dict) else None
@@ -252,7 +252,7 @@ def _build_schemes(credentials: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _build_scheme(credentials: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+def _build_scheme(credentials: JsonObject) -> tuple[str, JsonObject] | None:
     match credentials.get("scheme"):
         case "api-key" if credentials.get("x-encode") == "basic":
             return "basic", {"type": "http", "scheme": "basic"}

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.steps import (
     KEEP,
     KEY,
@@ -35,7 +36,7 @@ from ferrule.schema.validation.validators import compile_schema
 _DEEPEST = 150
 
 
-def decode(steps: tuple[Step, ...], arguments: Any) -> Any:
+def decode(steps: tuple[Step, ...], arguments: object) -> object:
     """Decodes the arguments as the tool takes them. Never raises."""
     if isinstance(arguments, bytes | str):
         arguments = _parse_json(arguments) if arguments.strip() else {}
@@ -44,7 +45,7 @@ def decode(steps: tuple[Step, ...], arguments: Any) -> Any:
     return _decode_value(steps, 0, arguments, 0) if steps else arguments
 
 
-def _decode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
+def _decode_value(steps: tuple[Step, ...], number: int, value: object, depth: int) -> object:
     if number == KEEP or depth > _DEEPEST:
         return value
     match steps[number]:
@@ -67,11 +68,11 @@ def _decode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) 
             return value
 
 
-def _decode_members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], depth: int) -> dict[str, Any]:
+def _decode_members(steps: tuple[Step, ...], step: Members, value: JsonObject, depth: int) -> JsonObject:
     by_name = {member.name: member for member in step.members}
     by_own = {member.was: member for member in step.members if member.was is not None}
     changed = {member.name for member in by_own.values()} if step.is_open else set()
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     more: Any = None
     for name, given in value.items():
         member = by_name.get(name) or by_own.get(name)
@@ -91,7 +92,7 @@ def is_escaped(name: str, changed: set[str]) -> bool:
     return name not in changed and any(name.startswith(one) and not name[len(one) :].strip("_") for one in changed)
 
 
-def _decode_items(steps: tuple[Step, ...], step: Items, value: list[Any], depth: int) -> list[Any]:
+def _decode_items(steps: tuple[Step, ...], step: Items, value: list[object], depth: int) -> list[object]:
     first = step.first
     return [
         _decode_value(steps, first[at] if at < len(first) else step.rest, item, depth + 1)
@@ -99,7 +100,7 @@ def _decode_items(steps: tuple[Step, ...], step: Items, value: list[Any], depth:
     ]
 
 
-def _decode_pairs(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
+def _decode_pairs(steps: tuple[Step, ...], number: int, value: object, depth: int) -> object:
     if isinstance(value, str):
         parsed = _parse_json(value)
         value = parsed if isinstance(parsed, list | dict) else value
@@ -107,7 +108,7 @@ def _decode_pairs(steps: tuple[Step, ...], number: int, value: Any, depth: int) 
         return {key: _decode_value(steps, number, item, depth + 1) for key, item in value.items()}
     if not isinstance(value, list):
         return value
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for pair in value:
         if isinstance(pair, dict) and isinstance(pair.get(KEY), str) and VALUE in pair:
             found[pair[KEY]] = _decode_value(steps, number, pair[VALUE], depth + 1)
@@ -118,7 +119,7 @@ def _decode_pairs(steps: tuple[Step, ...], number: int, value: Any, depth: int) 
     return found
 
 
-def _decode_choice(steps: tuple[Step, ...], step: UnionChoice, value: Any, depth: int) -> Any:
+def _decode_choice(steps: tuple[Step, ...], step: UnionChoice, value: object, depth: int) -> object:
     fitting = [option for option in step.options if has_shape(option.shape, value)]
     if not fitting and isinstance(value, str):
         parsed = _parse_json(value)
@@ -147,7 +148,7 @@ def accepts(option: Option, value: Any) -> bool:
         return True
 
 
-def has_shape(shape: FittedShape, value: Any) -> bool:
+def has_shape(shape: FittedShape, value: object) -> bool:
     """Returns True when a value looks like the fitted branch."""
     if type_of(value) not in shape.types:
         return False
@@ -160,7 +161,7 @@ def has_shape(shape: FittedShape, value: Any) -> bool:
     )
 
 
-def _parse_as(value: Any, kind: type) -> Any:
+def _parse_as(value: object, kind: type) -> object:
     """Parses an object or a list that was sent as JSON in a text."""
     if isinstance(value, str):
         parsed = _parse_json(value)
@@ -168,7 +169,7 @@ def _parse_as(value: Any, kind: type) -> Any:
     return value
 
 
-def _parse_json(text: str | bytes) -> Any:
+def _parse_json(text: str | bytes) -> object:
     """Parses JSON; returns the text itself where it is none."""
     try:
         return msgspec.json.decode(text)
@@ -176,12 +177,12 @@ def _parse_json(text: str | bytes) -> Any:
         return text
 
 
-def encode(steps: tuple[Step, ...], arguments: Any) -> Any:
+def encode(steps: tuple[Step, ...], arguments: object) -> Any:
     """Encodes arguments as the answer a model would have to send so that `decode` returns them."""
     return _encode_value(steps, 0, arguments, 0) if steps else arguments
 
 
-def _encode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
+def _encode_value(steps: tuple[Step, ...], number: int, value: object, depth: int) -> object:
     if number == KEEP or depth > _DEEPEST:
         return value
     match steps[number]:
@@ -206,11 +207,11 @@ def _encode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) 
             return value
 
 
-def _encode_members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], depth: int) -> dict[str, Any]:
+def _encode_members(steps: tuple[Step, ...], step: Members, value: JsonObject, depth: int) -> JsonObject:
     by_name = {member.name if member.was is None else member.was: member for member in step.members}
     changed = {member.name for member in step.members if member.was is not None} if step.is_open else set()
-    found: dict[str, Any] = {}
-    more: dict[str, Any] = {}
+    found: JsonObject = {}
+    more: JsonObject = {}
     for name, given in value.items():
         member = by_name.get(name)
         if member is not None:
@@ -227,11 +228,11 @@ def _encode_members(steps: tuple[Step, ...], step: Members, value: dict[str, Any
     return found
 
 
-def _encode_pairs(steps: tuple[Step, ...], number: int, value: dict[str, Any], depth: int) -> list[Any]:
+def _encode_pairs(steps: tuple[Step, ...], number: int, value: JsonObject, depth: int) -> list[object]:
     return [{KEY: name, VALUE: _encode_value(steps, number, given, depth + 1)} for name, given in value.items()]
 
 
-def _encode_choice(steps: tuple[Step, ...], step: UnionChoice, value: Any, depth: int) -> Any:
+def _encode_choice(steps: tuple[Step, ...], step: UnionChoice, value: object, depth: int) -> object:
     candidates = [option for option in step.options if accepts(option, value)]
     first: list[Any] = []
     for option in candidates or [option for option in step.options if type_of(value) in option.was]:
@@ -242,7 +243,7 @@ def _encode_choice(steps: tuple[Step, ...], step: UnionChoice, value: Any, depth
     return first[0] if first else value
 
 
-def _encode_text(value: Any) -> str:
+def _encode_text(value: object) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, TypeError):

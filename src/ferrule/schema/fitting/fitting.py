@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.light import Light
 from ferrule.schema.fitting.objects import legal_names, rewrite_object
@@ -28,7 +29,7 @@ _BY_NAME = (*CONDITIONAL, "patternProperties", "propertyNames", "unevaluatedProp
 _NEVER = "it accepts no arguments at all; correct the schema"
 
 
-def rewrite_schema(schema: Any, profile: Profile, draft: int) -> FittedSchema:
+def rewrite_schema(schema: object, profile: Profile, draft: int) -> FittedSchema:
     """Rewrites a schema for a provider that takes some keywords only."""
     state = Rewriting(schema, profile, draft)
     flat = _flat(state, schema)
@@ -83,14 +84,14 @@ def adapt_schema(schema: Any, profile: Profile, draft: int) -> FittedSchema:
     return FittedSchema(fitted, drop_idle_steps(state.steps, step), tuple(state.changes))
 
 
-def _flat(state: FittingState, schema: Any) -> Flat:
+def _flat(state: FittingState, schema: object) -> Flat:
     flat = state.flat(schema, "")
     if flat is None:
         raise CannotFit(_NEVER)
     return flat
 
 
-def _is_wrapped(keywords: dict[str, Any], refused: frozenset[str]) -> bool:
+def _is_wrapped(keywords: JsonObject, refused: frozenset[str]) -> bool:
     """Returns True when the root is something that an object with properties cannot express."""
     if any(word in keywords and word in refused for word in ("enum", "const")):
         return True
@@ -98,16 +99,16 @@ def _is_wrapped(keywords: dict[str, Any], refused: frozenset[str]) -> bool:
     return bool(types) and "object" not in types
 
 
-def _wrap(state: FittingState, inner: dict[str, Any], step: int, words: list[str]) -> tuple[dict[str, Any], int]:
+def _wrap(state: FittingState, inner: JsonObject, step: int, words: list[str]) -> tuple[JsonObject, int]:
     words.clear()  # the schema inside says all of it
     state.record_change("", f"{state.profile.title} takes an object with properties as a root", "rewritten", WRAP)
-    fitted: dict[str, Any] = {"type": "object", "properties": {WRAP: inner}, "required": [WRAP]}
+    fitted: JsonObject = {"type": "object", "properties": {WRAP: inner}, "required": [WRAP]}
     if state.profile.is_closed:
         fitted["additionalProperties"] = False
     return fitted, state.step(Wrapped(WRAP, step))
 
 
-def _adapt_object(state: Light, keywords: dict[str, Any], words: list[str]) -> dict[str, Any]:
+def _adapt_object(state: Light, keywords: JsonObject, words: list[str]) -> JsonObject:
     """Adapts the root as an object with properties."""
     kept = dict(keywords)
     for keyword in ("not", *(word for word in ("$schema",) if _is_other_draft(kept, state.profile))):
@@ -121,20 +122,20 @@ def _adapt_object(state: Light, keywords: dict[str, Any], words: list[str]) -> d
     return {word: said for word, said in fitted.items() if word not in ("$defs", "definitions")}
 
 
-def _is_other_draft(keywords: dict[str, Any], profile: Profile) -> bool:
+def _is_other_draft(keywords: JsonObject, profile: Profile) -> bool:
     said = keywords.get("$schema")
     return isinstance(said, str) and (("2020-12" in said) != (profile.draft > 7))
 
 
-def _without_homes(schema: Any) -> Any:
+def _without_homes(schema: object) -> object:
     if not isinstance(schema, dict):
         return schema
     return {word: said for word, said in schema.items() if word not in ("$defs", "definitions", "$schema", "$id")}
 
 
 def _rename_members(
-    state: Light, fitted: dict[str, Any], names: dict[str, str], words: list[str]
-) -> tuple[dict[str, Any], int]:
+    state: Light, fitted: JsonObject, names: dict[str, str], words: list[str]
+) -> tuple[JsonObject, int]:
     for keyword in _BY_NAME:
         if keyword in fitted:
             state.describe_dropped("", keyword, fitted[keyword], words)
@@ -154,7 +155,7 @@ _LARGEST = 32_768
 _known: dict[tuple[str, bytes], tuple[Profile, FittedSchema | CannotFit]] = {}
 
 
-def fit(schema: dict[str, Any], profile: Profile) -> FittedSchema:
+def fit(schema: JsonObject, profile: Profile) -> FittedSchema:
     """Fits the schema to a provider. Raises CannotFit. The result is shared: read it, do not change it."""
     try:
         written = msgspec.json.encode(schema)
@@ -176,7 +177,7 @@ def fit(schema: dict[str, Any], profile: Profile) -> FittedSchema:
     return known[1]
 
 
-def _fit(schema: Any, written: bytes, profile: Profile) -> FittedSchema | CannotFit:
+def _fit(schema: object, written: bytes, profile: Profile) -> FittedSchema | CannotFit:
     draft = _draft_of(schema, written)
     if (b'"id":' if draft == 4 else b'"$id":') in written:
         schema = root_references(schema)
@@ -188,7 +189,7 @@ def _fit(schema: Any, written: bytes, profile: Profile) -> FittedSchema | Cannot
         return reason
 
 
-def _draft_of(schema: Any, written: bytes) -> int:
+def _draft_of(schema: object, written: bytes) -> int:
     """Returns the draft a schema is read by: the stated one, or draft 7 where only that has lists under `items`."""
     if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
         return draft_by_name(schema)

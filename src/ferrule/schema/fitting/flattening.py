@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ferrule.model.value import MISSING
+from ferrule.model.value import MISSING, JsonObject
 from ferrule.schema.merging import NEVER, join_operands, same_values
 
 _OBJECTS = frozenset({"properties", "additionalProperties", "patternProperties", "unevaluatedProperties"})
@@ -20,14 +20,14 @@ _APART = frozenset({"allOf", "$ref", "anyOf", "oneOf"})
 class Flat(NamedTuple):
     """A schema without `$ref`, `allOf`, `anyOf` and `oneOf`."""
 
-    keywords: dict[str, Any]
+    keywords: JsonObject
     unions: list[list[Any]]
     """Lists of branches of which one must hold each."""
     left_out: list[tuple[str, Any]]
     """Keywords that could not be put in, with what they said."""
 
 
-def flatten(members: list[dict[str, Any]]) -> Flat | None:
+def flatten(members: list[JsonObject]) -> Flat | None:
     """Joins all of them into one; None where no value is accepted by all."""
     if len(members) == 1 and _APART.isdisjoint(members[0]):
         return Flat(members[0], [], [])
@@ -35,7 +35,7 @@ def flatten(members: list[dict[str, Any]]) -> Flat | None:
     if len(members) == 1:
         return Flat({word: said for word, said in members[0].items() if word not in _APART}, unions, [])
     left_out: list[tuple[str, Any]] = []
-    joined_keywords: dict[str, Any] = {}
+    joined_keywords: JsonObject = {}
     for member in members:
         for keyword, operand in member.items():
             if keyword in _APART or keyword in _OBJECTS or keyword in _LISTS:
@@ -62,7 +62,7 @@ def flatten(members: list[dict[str, Any]]) -> Flat | None:
     return Flat(joined_keywords, unions, left_out)
 
 
-def _join_objects(joined_keywords: dict[str, Any], members: list[dict[str, Any]]) -> None:
+def _join_objects(joined_keywords: JsonObject, members: list[JsonObject]) -> None:
     """Joins the properties of all members: each must satisfy what every member says about a property of its name."""
     speaking = [member for member in members if not _OBJECTS.isdisjoint(member)]
     if not speaking:
@@ -92,17 +92,17 @@ def _join_objects(joined_keywords: dict[str, Any], members: list[dict[str, Any]]
         joined_keywords["additionalProperties"] = True
 
 
-def _is_shut(member: dict[str, Any]) -> bool:
+def _is_shut(member: JsonObject) -> bool:
     return member.get("additionalProperties") is False
 
 
-def _about(name: str, member: dict[str, Any], properties: dict[str, Any]) -> Any:
+def _about(name: str, member: JsonObject, properties: JsonObject) -> object:
     if name in properties:
         return properties[name]
     return True if "patternProperties" in member else member.get("additionalProperties", True)
 
 
-def _join_lists(joined_keywords: dict[str, Any], members: list[dict[str, Any]]) -> None:
+def _join_lists(joined_keywords: JsonObject, members: list[JsonObject]) -> None:
     speaking = [member for member in members if not _LISTS.isdisjoint(member)]
     if len(speaking) == 1:
         joined_keywords.update({word: speaking[0][word] for word in _LISTS if word in speaking[0]})
@@ -119,7 +119,7 @@ def _join_lists(joined_keywords: dict[str, Any], members: list[dict[str, Any]]) 
             joined_keywords["items"] = _both(rests)
 
 
-def positions_of(keywords: dict[str, Any]) -> tuple[list[Any], Any]:
+def positions_of(keywords: JsonObject) -> tuple[list[object], object]:
     """Returns the schemas of the first items of a list, one by one, and of those after them (None: unrestricted)."""
     first, items = keywords.get("prefixItems"), keywords.get("items")
     if isinstance(first, list):
@@ -129,7 +129,7 @@ def positions_of(keywords: dict[str, Any]) -> tuple[list[Any], Any]:
     return [], items
 
 
-def _both(said: list[Any]) -> Any:
+def _both(said: list[object]) -> object:
     """Joins the schemas of one value."""
     if any(one is False for one in said):
         return False

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import DYNAMIC, DefinitionNames
 from ferrule.schema.fitting.state import DEEPEST, MOST_SCHEMAS, FittingState, Node, below
@@ -42,23 +43,23 @@ _SILENT = frozenset({"description", "title", "default", "examples", "$comment", 
 class Light(FittingState):
     """One schema being walked, and copied where something changes."""
 
-    def __init__(self, root: Any, profile: Profile, draft: int) -> None:
+    def __init__(self, root: object, profile: Profile, draft: int) -> None:
         super().__init__(root, profile, draft)
         self._root = root
         self.homes = DefinitionNames()
         self.schemas *= 3
-        self._named_definitions: dict[str, dict[str, Any]] = {}
+        self._named_definitions: dict[str, JsonObject] = {}
         self._ahead: list[tuple[str, str, Any]] = []
 
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
         """Adapts the schema; it never has steps of its own."""
         return self.adapt(schema, path, depth), -1
 
-    def of_type(self, word: str, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
+    def of_type(self, word: str, keywords: JsonObject, path: str, depth: int, words: list[str]) -> Node | None:
         """Not used for providers that take any keyword."""
         return self.adapt({**keywords, "type": word}, path, depth), -1
 
-    def adapt(self, schema: Any, path: str, depth: int) -> dict[str, Any]:
+    def adapt(self, schema: object, path: str, depth: int) -> JsonObject:
         """Returns the schema as it can be sent; itself where nothing changes."""
         if not isinstance(schema, dict):
             if not isinstance(schema, bool):
@@ -72,8 +73,8 @@ class Light(FittingState):
             raise CannotFit(f"it is nested more than {DEEPEST} levels deep; make it flatter", path)
         return self._fill_required(self._inside(self._modern(schema, path), path, depth), path)
 
-    def _inside(self, schema: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
-        changed: dict[str, Any] = {}
+    def _inside(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
+        changed: JsonObject = {}
         for keyword, operand in schema.items():
             if keyword not in _TOUCHED:
                 continue
@@ -97,8 +98,8 @@ class Light(FittingState):
             return schema
         return {word: changed.get(word, said) for word, said in schema.items() if word not in _HOMES}
 
-    def _adapt_map(self, operand: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
-        changed: dict[str, Any] = {}
+    def _adapt_map(self, operand: JsonObject, path: str, depth: int) -> JsonObject:
+        changed: JsonObject = {}
         if len(operand) > MOST_SCHEMAS:
             raise CannotFit(f"more than {MOST_SCHEMAS:,} at one place; leave some out", path)
         for name, member in operand.items():
@@ -109,7 +110,7 @@ class Light(FittingState):
                 changed[name] = found
         return {name: changed.get(name, member) for name, member in operand.items()} if changed else operand
 
-    def _modern(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+    def _modern(self, schema: JsonObject, path: str) -> JsonObject:
         """Translates the schema into the draft that the provider reads."""
         if schema.keys().isdisjoint(_DATED):
             return schema
@@ -149,7 +150,7 @@ class Light(FittingState):
             return False
         return any(not _LATER.isdisjoint(position.schema) for position in islice(positions(self._root), 10_000))
 
-    def _loose(self, new: dict[str, Any], path: str) -> None:
+    def _loose(self, new: JsonObject, path: str) -> None:
         """Removes keywords that would reject more if something inside them accepted more."""
         if "oneOf" in new:
             self.record_change(
@@ -162,7 +163,7 @@ class Light(FittingState):
                 self.record_change(below(path, keyword), "draft 7 does not know all keywords inside it", "dropped")
                 del new[keyword]
 
-    def _drop_silent(self, new: dict[str, Any], path: str) -> None:
+    def _drop_silent(self, new: JsonObject, path: str) -> None:
         """Removes keywords that have no effect in the draft the schema was written for, and would in the provider's."""
         silent = [word for word in new if word in _NEWER]
         if "$ref" in new:
@@ -171,11 +172,11 @@ class Light(FittingState):
             self.record_change(below(path, word), "it says nothing in the draft the schema was written for", "dropped")
             del new[word]
 
-    def _fill_required(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+    def _fill_required(self, schema: JsonObject, path: str) -> JsonObject:
         word = type_words(schema["type"]) if "type" in schema else ()
         if "array" in word and self.profile.needs_items and not isinstance(schema.get("items"), dict):
             if schema.get("items") is False:
-                items: dict[str, Any] = {"not": {}}
+                items: JsonObject = {"not": {}}
             else:
                 items = {}
             self.record_change(
@@ -200,7 +201,7 @@ class Light(FittingState):
             self.record_change(below(path, "$ref"), "what is referred to stands under $defs", "rewritten", written)
         return written
 
-    def collect_definitions(self) -> dict[str, Any]:
+    def collect_definitions(self) -> JsonObject:
         """Returns the definitions that are referred to, by their keyword."""
         while self._ahead:
             home, name, target = self._ahead.pop()
@@ -226,7 +227,7 @@ _DATED = frozenset(
 )
 
 
-def _older(new: dict[str, Any]) -> None:
+def _older(new: JsonObject) -> None:
     """Rewrites newer keywords as draft 7 has them: references stand alone, dependencies have one keyword."""
     if "$ref" in new and new.keys() - {"$ref"} - _SILENT - set(_HOMES):
         new["allOf"] = [{"$ref": new.pop("$ref")}, *new.get("allOf", ())]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ferrule.model.value import is_integer
+from ferrule.model.value import JsonObject, is_integer
 from ferrule.schema.fitting.flattening import positions_of
 from ferrule.schema.fitting.state import FittingState, Node, below
 from ferrule.schema.fitting.steps import KEEP, Items
@@ -13,11 +11,11 @@ _DESCRIBED = ("contains", "uniqueItems", "unevaluatedItems", "minContains", "max
 _MOST_POSITIONS = 200
 
 
-def rewrite_list(state: FittingState, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node:
+def rewrite_list(state: FittingState, keywords: JsonObject, path: str, depth: int, words: list[str]) -> Node:
     """Rewrites a schema of a list."""
     if state.profile.deepest is not None and depth > state.profile.deepest:
         return state.cut(path, f"{state.profile.title} takes schemas {state.profile.deepest} levels deep")
-    fitted: dict[str, Any] = {"type": "array"}
+    fitted: JsonObject = {"type": "array"}
     first, rest = positions_of(keywords)
     if len(first) > _MOST_POSITIONS:
         state.record_change(
@@ -37,9 +35,7 @@ def rewrite_list(state: FittingState, keywords: dict[str, Any], path: str, depth
     return state.finish(fitted, keywords, path, words), step
 
 
-def _alike(
-    state: FittingState, items: Any, fitted: dict[str, Any], sizes: dict[str, Any], path: str, depth: int
-) -> int:
+def _alike(state: FittingState, items: object, fitted: JsonObject, sizes: JsonObject, path: str, depth: int) -> int:
     node = state.node(True if items is None else items, below(path, "items"), depth + 1)
     if node is None:
         sizes["maxItems"] = 0
@@ -52,10 +48,10 @@ def _alike(
 
 def _positions(
     state: FittingState,
-    first: list[Any],
-    rest: Any,
-    fitted: dict[str, Any],
-    sizes: dict[str, Any],
+    first: list[object],
+    rest: object,
+    fitted: JsonObject,
+    sizes: JsonObject,
     path: str,
     depth: int,
     words: list[str],
@@ -88,23 +84,21 @@ def _positions(
     return KEEP if last == KEEP and all(step == KEEP for step in steps) else state.step(Items(steps, last))
 
 
-def _any_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    distinct: list[dict[str, Any]] = []
+def _any_of(schemas: list[JsonObject]) -> JsonObject:
+    distinct: list[JsonObject] = []
     for schema in schemas:
         if schema not in distinct:
             distinct.append(schema)
     return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
 
-def _short(schema: dict[str, Any]) -> str:
+def _short(schema: JsonObject) -> str:
     said = schema.get("description")
     word = schema.get("type", "value")
     return said[:60] if isinstance(said, str) and said else word if isinstance(word, str) else "value"
 
 
-def _fit_size(
-    state: FittingState, keyword: str, operand: int, fitted: dict[str, Any], path: str, words: list[str]
-) -> None:
+def _fit_size(state: FittingState, keyword: str, operand: int, fitted: JsonObject, path: str, words: list[str]) -> None:
     profile = state.profile
     if profile.accepted is not None and keyword not in profile.accepted:
         state.describe_dropped(path, keyword, operand, words)

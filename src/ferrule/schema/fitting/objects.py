@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ferrule.model.value import is_integer
+from ferrule.model.value import JsonObject, is_integer
 from ferrule.schema.fitting.profile import nullable
 from ferrule.schema.fitting.state import MOST_SCHEMAS, FittingState, Node, below
 from ferrule.schema.fitting.steps import KEEP, KEY, VALUE, CannotFit, FittedMember, Members, Pairs
@@ -24,11 +24,11 @@ class _Others(NamedTuple):
 
     value: Any
     """The schema of their values; False: there are none; None: unrestricted."""
-    patterns: dict[str, Any]
+    patterns: JsonObject
 
 
 def rewrite_object(
-    state: FittingState, keywords: dict[str, Any], path: str, depth: int, words: list[str], *, is_root: bool = False
+    state: FittingState, keywords: JsonObject, path: str, depth: int, words: list[str], *, is_root: bool = False
 ) -> Node | None:
     """Rewrites a schema of an object."""
     profile = state.profile
@@ -50,8 +50,8 @@ def rewrite_object(
 
 def _members(
     state: FittingState,
-    keywords: dict[str, Any],
-    named: dict[str, Any],
+    keywords: JsonObject,
+    named: JsonObject,
     others: _Others,
     path: str,
     depth: int,
@@ -62,7 +62,7 @@ def _members(
     profile = state.profile
     needed = keywords.get("required")
     required = {name for name in needed if isinstance(name, str)} if isinstance(needed, list) else set()
-    properties: dict[str, Any] = {}
+    properties: JsonObject = {}
     listed: list[str] = []
     members: list[FittedMember] = []
     names = legal_names(state, named, path) if is_root or not profile.are_only_root_names_ruled else {}
@@ -119,7 +119,7 @@ def _members(
     return state.finish(fitted, keywords, path, words), step
 
 
-def _optional(state: FittingState, fitted: dict[str, Any], path: str) -> dict[str, Any]:
+def _optional(state: FittingState, fitted: JsonObject, path: str) -> JsonObject:
     """Rewrites a property that may be left out, where a provider wants every property: null leaves it out."""
     found = nullable(state.profile, fitted)
     if found is fitted:
@@ -132,9 +132,9 @@ def _optional(state: FittingState, fitted: dict[str, Any], path: str) -> dict[st
 
 def _more(
     state: FittingState,
-    keywords: dict[str, Any],
+    keywords: JsonObject,
     others: _Others,
-    fitted: dict[str, Any],
+    fitted: JsonObject,
     listed: list[str],
     path: str,
     depth: int,
@@ -168,9 +168,9 @@ def _more(
 
 def _open(
     state: FittingState,
-    keywords: dict[str, Any],
+    keywords: JsonObject,
     others: _Others,
-    fitted: dict[str, Any],
+    fitted: JsonObject,
     path: str,
     depth: int,
     words: list[str],
@@ -189,9 +189,7 @@ def _open(
             state.describe_dropped(path, keyword, keywords[keyword], words)
 
 
-def _pairs(
-    state: FittingState, keywords: dict[str, Any], others: _Others, path: str, depth: int, words: list[str]
-) -> Node:
+def _pairs(state: FittingState, keywords: JsonObject, others: _Others, path: str, depth: int, words: list[str]) -> Node:
     """Rewrites a map as a list of pairs."""
     fitted, step = _pair_list(state, keywords, others, path, depth)
     state.record_change(
@@ -211,7 +209,7 @@ def _pairs(
     return state.finish(fitted, _without_members(keywords), path, words), state.step(Pairs(step))
 
 
-def _pair_list(state: FittingState, keywords: dict[str, Any], others: _Others, path: str, depth: int) -> Node:
+def _pair_list(state: FittingState, keywords: JsonObject, others: _Others, path: str, depth: int) -> Node:
     value: Any = others.value
     if others.patterns:
         branches = list(others.patterns.values())
@@ -219,7 +217,7 @@ def _pair_list(state: FittingState, keywords: dict[str, Any], others: _Others, p
     where = below(path, "additionalProperties")
     node = state.node(value, where, depth + 2)
     fitted, step = node if node is not None else ({"type": "string"}, KEEP)
-    pair: dict[str, Any] = {
+    pair: JsonObject = {
         "type": "object",
         "properties": {KEY: _key(state, keywords, others, path), VALUE: fitted},
         "required": [KEY, VALUE],
@@ -229,13 +227,13 @@ def _pair_list(state: FittingState, keywords: dict[str, Any], others: _Others, p
     state.unions += "anyOf" in fitted or type(fitted.get("type")) is list
     if state.profile.is_closed:
         pair["additionalProperties"] = False
-    listing: dict[str, Any] = {"type": "array", "items": pair}
+    listing: JsonObject = {"type": "array", "items": pair}
     if node is None and (state.profile.accepted is None or "maxItems" in state.profile.accepted):
         listing["maxItems"] = 0
     return listing, step
 
 
-def _key(state: FittingState, keywords: dict[str, Any], others: _Others, path: str) -> dict[str, Any]:
+def _key(state: FittingState, keywords: JsonObject, others: _Others, path: str) -> JsonObject:
     rule = keywords.get("propertyNames")
     if rule is None and len(others.patterns) == 1 and keywords.get("additionalProperties") is False:
         rule = {"pattern": next(iter(others.patterns))}
@@ -248,8 +246,8 @@ def _key(state: FittingState, keywords: dict[str, Any], others: _Others, path: s
 def _fit_size(
     state: FittingState,
     keyword: str,
-    operand: Any,
-    fitted: dict[str, Any],
+    operand: object,
+    fitted: JsonObject,
     path: str,
     words: list[str],
     *,
@@ -262,10 +260,10 @@ def _fit_size(
         state.describe_dropped(path, keyword, operand, words)
 
 
-def _properties_of(keywords: dict[str, Any]) -> dict[str, Any]:
+def _properties_of(keywords: JsonObject) -> JsonObject:
     """Returns the properties, with those that are only known to be required."""
     said = keywords.get("properties")
-    named: dict[str, Any] = said if isinstance(said, dict) else {}
+    named: JsonObject = said if isinstance(said, dict) else {}
     needed = keywords.get("required")
     missing = (
         [name for name in needed if isinstance(name, str) and name not in named] if isinstance(needed, list) else []
@@ -276,9 +274,9 @@ def _properties_of(keywords: dict[str, Any]) -> dict[str, Any]:
     return named | dict.fromkeys(missing, otherwise)
 
 
-def _others(keywords: dict[str, Any]) -> _Others:
+def _others(keywords: JsonObject) -> _Others:
     said = keywords.get("patternProperties")
-    patterns: dict[str, Any] = said if isinstance(said, dict) else {}
+    patterns: JsonObject = said if isinstance(said, dict) else {}
     value = keywords.get("additionalProperties")
     if patterns:
         return _Others(True if value is None or value is False else value, patterns)
@@ -287,13 +285,13 @@ def _others(keywords: dict[str, Any]) -> _Others:
     return _Others(value, patterns)
 
 
-def _without_members(keywords: dict[str, Any]) -> dict[str, Any]:
+def _without_members(keywords: JsonObject) -> JsonObject:
     return {
         word: said for word, said in keywords.items() if word not in ("properties", "required", "additionalProperties")
     }
 
 
-def legal_names(state: FittingState, named: dict[str, Any], path: str) -> dict[str, str]:
+def legal_names(state: FittingState, named: JsonObject, path: str) -> dict[str, str]:
     """Returns other names for properties whose own name a provider rejects; no two get the same."""
     rule = state.names
     if rule is None:

@@ -7,9 +7,11 @@ way that a value may be null.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from ferrule.model.value import JsonObject
 
 Refs = Literal["kept", "resolved"]
 """How `$ref` is sent: as it is, or replaced by its target."""
@@ -115,7 +117,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 NULL = {"type": "null"}
 
 
-def nullable(profile: Profile, schema: dict[str, Any]) -> dict[str, Any]:
+def nullable(profile: Profile, schema: JsonObject) -> JsonObject:
     """Returns the schema, accepting null as well; itself where it does already."""
     word = schema.get("type")
     if profile.nullable == "type-list" and word.__class__ is str and word != "null" and "enum" not in schema:
@@ -133,7 +135,7 @@ def nullable(profile: Profile, schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [bare, NULL], **description}
 
 
-def takes_null(schema: dict[str, Any]) -> bool:
+def takes_null(schema: JsonObject) -> bool:
     """Returns True when the schema already accepts null."""
     word = schema.get("type")
     if schema.get("nullable") is True or word == "null" or (not schema.keys() - {"description", "title"}):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.steps import CannotFit
 from ferrule.schema.references import SchemaReferences
 from ferrule.schema.walk import map_members, positions
@@ -18,13 +19,13 @@ _MOST_FOLLOWED = 50_000
 class FittedReferences:
     """The references of one schema, each of which leads to a schema or is rejected."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         self._within = SchemaReferences(root)
-        self._targets: dict[str, Any] = {}
+        self._targets: JsonObject = {}
         self._below: dict[str, frozenset[str]] = {}
         self._left = _MOST_FOLLOWED
 
-    def target(self, ref: Any, path: str) -> Any:
+    def target(self, ref: object, path: str) -> Any:
         """Returns the target of a reference. Raises CannotFit."""
         if not isinstance(ref, str):
             raise CannotFit("the $ref is no text; write one such as #/$defs/name", path)
@@ -53,7 +54,7 @@ class FittedReferences:
             self._below[ref] = frozenset(refs_in(self.target(ref, path)))
         return self._below[ref]
 
-    def _find(self, ref: str, path: str) -> Any:
+    def _find(self, ref: str, path: str) -> object:
         found = self._within.find(ref)
         if found is None and not ref.startswith("#"):
             raise CannotFit(f"it refers to another document ({ref[:80]}); put what it points at under $defs", path)
@@ -64,7 +65,7 @@ class FittedReferences:
         return found.value
 
 
-def refs_in(schema: Any) -> set[str]:
+def refs_in(schema: object) -> set[str]:
     """Returns every reference somewhere in a schema, without following any."""
     return {ref for position in positions(schema, skip=_HOMES) if isinstance(ref := position.schema.get("$ref"), str)}
 
@@ -99,11 +100,11 @@ def legal_definition(name: str) -> str:
     return "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_.-") else "_" for sign in name[:100]) or "_"
 
 
-def copy_standalone(schema: Any, references: FittedReferences, path: str, most: int) -> dict[str, Any]:
+def copy_standalone(schema: object, references: FittedReferences, path: str, most: int) -> JsonObject:
     """Returns a copy of the schema with everything that it refers to; at most `most` schemas. Raises CannotFit."""
     copying = _Copying(references, path, most)
     copied = copying.copy(schema)
-    alone: dict[str, Any] = copied if isinstance(copied, dict) else ({} if copied else {"not": {}})
+    alone: JsonObject = copied if isinstance(copied, dict) else ({} if copied else {"not": {}})
     return {**alone, "$defs": copying.definitions} if copying.definitions else alone
 
 
@@ -116,15 +117,15 @@ class _Copying:
     def __init__(self, references: FittedReferences, path: str, most: int) -> None:
         self._references, self._path, self._left = references, path, most
         self._homes = DefinitionNames()
-        self.definitions: dict[str, Any] = {}
+        self.definitions: JsonObject = {}
 
-    def copy(self, schema: Any) -> Any:
+    def copy(self, schema: object) -> Any:
         if not isinstance(schema, dict):
             return schema
         self._left -= 1
         if self._left < 0:
             raise CannotFit("it is too large", self._path)
-        copy: dict[str, Any] = {}
+        copy: JsonObject = {}
         for keyword, operand in schema.items():
             if keyword == "$ref":
                 copy[keyword] = self._refer(operand)

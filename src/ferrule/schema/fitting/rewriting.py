@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.lists import rewrite_list
 from ferrule.schema.fitting.objects import rewrite_object
@@ -35,7 +36,7 @@ _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 class Rewriting(FittingState):
     """One schema being rewritten."""
 
-    def __init__(self, root: Any, profile: Profile, draft: int) -> None:
+    def __init__(self, root: object, profile: Profile, draft: int) -> None:
         super().__init__(root, profile, draft)
         self.homes = DefinitionNames()
         self.level = 0
@@ -58,7 +59,7 @@ class Rewriting(FittingState):
         finally:
             self.level -= 1
 
-    def _is_plain(self, schema: dict[str, Any], depth: int) -> bool:
+    def _is_plain(self, schema: JsonObject, depth: int) -> bool:
         """Returns True for one of the many schemas that every provider takes as they are: a shortcut, since most are."""
         word = schema.get("type")
         if word.__class__ is not str:
@@ -71,7 +72,7 @@ class Rewriting(FittingState):
             return is_shallow and items.__class__ is dict and items.get("type") in _NAMES and items.keys() <= self._leaf
         return False
 
-    def _is_plain_enum(self, schema: dict[str, Any]) -> bool:
+    def _is_plain_enum(self, schema: JsonObject) -> bool:
         values = schema.get("enum")
         if values.__class__ is not list or not schema.keys() <= self._leaf | {"enum"} or not 0 < len(values) <= _FEW:
             return False
@@ -86,7 +87,7 @@ class Rewriting(FittingState):
         self.characters += sum(map(len, values))
         return True
 
-    def _node(self, schema: Any, path: str, depth: int) -> Node | None:
+    def _node(self, schema: object, path: str, depth: int) -> Node | None:
         if schema is False:
             return None
         if schema is True:
@@ -116,7 +117,7 @@ class Rewriting(FittingState):
             return self.of_type(types[0], keywords, path, depth, words)
         return self._several(types, keywords, path, depth, words)
 
-    def of_type(self, word: str, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
+    def of_type(self, word: str, keywords: JsonObject, path: str, depth: int, words: list[str]) -> Node | None:
         """Rewrites a schema of one type."""
         if word == "object":
             return rewrite_object(self, keywords, path, depth, words)
@@ -125,7 +126,7 @@ class Rewriting(FittingState):
         return rewrite_scalar(self, word, keywords, path, words), KEEP
 
     def _union(
-        self, keywords: dict[str, Any], unions: list[list[Any]], path: str, depth: int, words: list[str]
+        self, keywords: JsonObject, unions: list[list[object]], path: str, depth: int, words: list[str]
     ) -> Node | None:
         branches = unions[0]
         beside = {word: said for word, said in keywords.items() if word not in ANNOTATIONS and word not in CONDITIONAL}
@@ -144,14 +145,12 @@ class Rewriting(FittingState):
         annotations = {word: said for word, said in keywords.items() if word in ANNOTATIONS}
         return rewrite_union(self, branches, annotations, path, depth, words)
 
-    def _is_within(self, branch: Any, word: Any, path: str) -> bool:
+    def _is_within(self, branch: object, word: object, path: str) -> bool:
         """Returns True when a branch takes no other types anyway."""
         flat = self.flat(branch, path) if isinstance(branch, dict) else None
         return flat is not None and "type" in flat.keywords and set(types_of(flat.keywords)) <= set(type_words(word))
 
-    def _several(
-        self, types: list[str], keywords: dict[str, Any], path: str, depth: int, words: list[str]
-    ) -> Node | None:
+    def _several(self, types: list[str], keywords: JsonObject, path: str, depth: int, words: list[str]) -> Node | None:
         if (
             self.profile.allows_type_lists
             and "object" not in types
@@ -175,7 +174,7 @@ class Rewriting(FittingState):
         ]
         return rewrite_union(self, branches, annotations, path, depth, words)
 
-    def _follow_reference(self, schema: dict[str, Any], path: str, depth: int) -> Node | None:
+    def _follow_reference(self, schema: JsonObject, path: str, depth: int) -> Node | None:
         ref = schema["$ref"]
         target = self.references.target(ref, path)
         is_alone = self.draft <= 7 or schema.keys() - {"$ref"} <= ANNOTATIONS
@@ -195,7 +194,7 @@ class Rewriting(FittingState):
     def _may_recur(self, ref: str, path: str) -> bool:
         return self.profile.is_recursion_allowed or not self.references.is_recursive(ref, path)
 
-    def _keep_reference(self, ref: str, target: Any, schema: dict[str, Any], path: str) -> Node | None:
+    def _keep_reference(self, ref: str, target: object, schema: JsonObject, path: str) -> Node | None:
         _, name, is_new = self.homes.of(ref, is_plain_kept=False)
         if is_new:
             self.slots[ref] = self.step(Same())
@@ -211,12 +210,12 @@ class Rewriting(FittingState):
             self.record_change(
                 below(path, "$ref"), "what is referred to stands under $defs", "rewritten", f"#/$defs/{name}"
             )
-        referring: dict[str, Any] = {"$ref": f"#/$defs/{name}"}
+        referring: JsonObject = {"$ref": f"#/$defs/{name}"}
         beside = {} if self.draft <= 7 else {word: said for word, said in schema.items() if word != "$ref"}
         around = self.finish({}, beside, path, []) if beside else {}
         return {"anyOf": [referring], **around} if around else referring, step
 
-    def _define(self, ref: str, name: str, target: Any) -> None:
+    def _define(self, ref: str, name: str, target: object) -> None:
         found = self.node(target, f"$defs/{name}", 1)
         self.built[ref] = found
         if found is None:
@@ -225,7 +224,7 @@ class Rewriting(FittingState):
         if found[1] != KEEP:
             self.steps[self.slots[ref]] = self.steps[found[1]]
 
-    def collect_definitions(self) -> dict[str, Any]:
+    def collect_definitions(self) -> JsonObject:
         """Returns every definition that is referred to."""
         while self._ahead:
             self._define(*self._ahead.pop())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.profile import Profile, nullable
 from ferrule.schema.fitting.state import FittingState, Node, is_pattern_taken
 from ferrule.schema.fitting.steps import KEEP
@@ -14,10 +15,10 @@ from ferrule.schema.schema_view import json_type
 
 
 def rewrite_scalar(
-    state: FittingState, word: str, keywords: dict[str, Any], path: str, words: list[str], *, is_bare: bool = False
-) -> dict[str, Any]:
+    state: FittingState, word: str, keywords: JsonObject, path: str, words: list[str], *, is_bare: bool = False
+) -> JsonObject:
     """Rewrites a schema of one type that holds no others."""
-    fitted: dict[str, Any] = {"type": word}
+    fitted: JsonObject = {"type": word}
     if isinstance(keywords.get("exclusiveMinimum"), bool) or isinstance(keywords.get("exclusiveMaximum"), bool):
         keywords = dict(keywords)
         bounds_in_numbers(keywords)
@@ -32,7 +33,7 @@ def rewrite_scalar(
     return fitted if is_bare else state.finish(fitted, keywords, path, words)
 
 
-def _is_taken(profile: Profile, keyword: str, operand: Any) -> bool:
+def _is_taken(profile: Profile, keyword: str, operand: object) -> bool:
     if profile.accepted is not None and keyword not in profile.accepted:
         return False
     if keyword == "format":
@@ -42,7 +43,7 @@ def _is_taken(profile: Profile, keyword: str, operand: Any) -> bool:
     return True
 
 
-def rewrite_enum(state: FittingState, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
+def rewrite_enum(state: FittingState, keywords: JsonObject, path: str, depth: int, words: list[str]) -> Node | None:
     """Rewrites a closed list of values."""
     values = _values(keywords)
     if not values:
@@ -77,9 +78,7 @@ def rewrite_enum(state: FittingState, keywords: dict[str, Any], path: str, depth
     return (nullable(profile, fitted) if "null" in found and rest else fitted), KEEP
 
 
-def _of_words(
-    state: FittingState, found: list[str], keywords: dict[str, Any], path: str, words: list[str]
-) -> dict[str, Any]:
+def _of_words(state: FittingState, found: list[str], keywords: JsonObject, path: str, words: list[str]) -> JsonObject:
     if not found:
         return state.finish({"type": "null"}, _annotations(keywords), path, words)
     if len(found) == 1:
@@ -88,10 +87,10 @@ def _of_words(
     return state.finish({"anyOf": branches}, _annotations(keywords), path, words)
 
 
-def _fit_enum(state: FittingState, values: list[Any], keywords: dict[str, Any], path: str, words: list[str]) -> Node:
+def _fit_enum(state: FittingState, values: list[object], keywords: JsonObject, path: str, words: list[str]) -> Node:
     """Writes the values under `enum`, with their type beside them, or one enum for each type."""
     if state.profile.allows_anything:
-        fitted: dict[str, Any] = {"enum": values}
+        fitted: JsonObject = {"enum": values}
         found = {json_type(value) for value in values}
         if "type" in keywords or len(found) == 1:
             fitted = {"type": keywords.get("type") or found.pop(), **fitted}
@@ -110,7 +109,7 @@ def _fit_enum(state: FittingState, values: list[Any], keywords: dict[str, Any], 
     return state.finish(dict(fitted), _annotations(keywords), path, words), KEEP
 
 
-def _values(keywords: dict[str, Any]) -> list[Any]:
+def _values(keywords: JsonObject) -> list[object]:
     """Returns the values that remain, each once."""
     said = keywords.get("enum")
     values = said if isinstance(said, list) else [keywords["const"]] if "const" in keywords else []
@@ -125,14 +124,14 @@ def _values(keywords: dict[str, Any]) -> list[Any]:
     return list(kept.values())
 
 
-def _is_of(value: Any, allowed: list[str]) -> bool:
+def _is_of(value: object, allowed: list[str]) -> bool:
     word = type_of(value)
     if word == "number" and "number" not in allowed:
         return "integer" in allowed and float(value).is_integer() if isinstance(value, float) else "integer" in allowed
     return word in allowed
 
 
-def _fits(state: FittingState, values: list[Any]) -> bool:
+def _fits(state: FittingState, values: list[object]) -> bool:
     profile = state.profile
     if not profile.allows_empty_texts and "" in values:
         return False
@@ -143,5 +142,5 @@ def _fits(state: FittingState, values: list[Any]) -> bool:
     return True
 
 
-def _annotations(keywords: dict[str, Any]) -> dict[str, Any]:
+def _annotations(keywords: JsonObject) -> JsonObject:
     return {word: said for word, said in keywords.items() if word in ANNOTATIONS or word.startswith("x-")}

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ferrule.model.loss import Instead
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.flattening import Flat, flatten
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import DYNAMIC, FittedReferences
@@ -33,13 +34,13 @@ _SEEN = frozenset(["type", "enum", "const", *TYPED, *CONDITIONAL, *DYNAMIC, "$de
 class FittingState(ABC):
     """One fitting."""
 
-    def __init__(self, root: Any, profile: Profile, draft: int) -> None:
+    def __init__(self, root: object, profile: Profile, draft: int) -> None:
         self.profile = profile
         self.draft = draft
         self.references = FittedReferences(root)
         self.changes: list[FittingChange] = []
         self.steps: list[Step] = []
-        self.definitions: dict[str, Any] = {}
+        self.definitions: JsonObject = {}
         self.names = re.compile(profile.property_names) if profile.property_names else None
         self.schemas = MOST_SCHEMAS
         self.members = MOST_SCHEMAS
@@ -51,7 +52,7 @@ class FittingState(ABC):
         """Fits a schema to the provider; returns None where it accepts nothing."""
 
     @abstractmethod
-    def of_type(self, word: str, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
+    def of_type(self, word: str, keywords: JsonObject, path: str, depth: int, words: list[str]) -> Node | None:
         """Fits a schema that was flattened already and takes one type."""
 
     def spend(self, path: str) -> None:
@@ -66,7 +67,7 @@ class FittingState(ABC):
         """Records one change."""
         self.changes.append(FittingChange(path, why, instead, put))
 
-    def describe_dropped(self, path: str, keyword: str, operand: Any, words: list[str]) -> None:
+    def describe_dropped(self, path: str, keyword: str, operand: object, words: list[str]) -> None:
         """Leaves a keyword out, and describes it in words where a model could use that."""
         said = describe_keyword(keyword, operand)
         why = f"{self.profile.title} does not take this {keyword}"
@@ -81,22 +82,22 @@ class FittingState(ABC):
         self.steps.append(step)
         return len(self.steps) - 1
 
-    def flat(self, schema: Any, path: str) -> Flat | None:
+    def flat(self, schema: object, path: str) -> Flat | None:
         """Joins the schema with its references and all of its `allOf`; None where it accepts nothing."""
         if isinstance(schema, dict) and "$ref" not in schema and "allOf" not in schema:
             return flatten([self._read(schema)])
-        members: list[dict[str, Any]] = []
+        members: list[JsonObject] = []
         if not self._gather(schema, path, (), members):
             return None
         return flatten(members) if members else Flat({}, [], [])
 
-    def _read(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def _read(self, schema: JsonObject) -> JsonObject:
         """Removes keywords that its draft does not have."""
         if self.draft > 7 or "prefixItems" not in schema:
             return schema
         return {word: said for word, said in schema.items() if word != "prefixItems"}
 
-    def _gather(self, schema: Any, path: str, open_refs: tuple[str, ...], members: list[dict[str, Any]]) -> bool:
+    def _gather(self, schema: object, path: str, open_refs: tuple[str, ...], members: list[JsonObject]) -> bool:
         """Adds everything a value must satisfy; returns False where nothing fits."""
         if isinstance(schema, bool):
             return schema
@@ -133,7 +134,7 @@ class FittingState(ABC):
                 kept.append(branches)
         return kept
 
-    def drop_conditions(self, flat: Flat, path: str, words: list[str]) -> dict[str, Any]:
+    def drop_conditions(self, flat: Flat, path: str, words: list[str]) -> JsonObject:
         """Returns the keywords of a schema, once those that no provider with rules takes are described in words."""
         for keyword, operand in flat.left_out:
             self.describe_dropped(path, keyword, operand, words)
@@ -157,7 +158,7 @@ class FittingState(ABC):
                     f"{profile.title} takes at most {most:,} {what}, and it has {count:,}; make it smaller or not strict"
                 )
 
-    def anything(self, keywords: dict[str, Any], path: str, words: list[str], what: str = "any JSON value") -> Node:
+    def anything(self, keywords: JsonObject, path: str, words: list[str], what: str = "any JSON value") -> Node:
         """Returns a schema for any value: as it is, or as JSON in a text where a provider demands a type."""
         if self.profile.allows_anything:
             return self.finish({}, keywords, path, words), KEEP
@@ -173,7 +174,7 @@ class FittingState(ABC):
             self.record_change(path, why, "dropped")
         return self.anything({}, path, [])
 
-    def finish(self, fitted: dict[str, Any], keywords: dict[str, Any], path: str, words: list[str]) -> dict[str, Any]:
+    def finish(self, fitted: JsonObject, keywords: JsonObject, path: str, words: list[str]) -> JsonObject:
         """Completes the fitted schema: annotations, and words for keywords that were left out."""
         accepted = self.profile.accepted
         for keyword, operand in keywords.items():

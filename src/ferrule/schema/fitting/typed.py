@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ferrule.model.value import JsonObject
 from ferrule.schema.merging import type_words
 from ferrule.schema.schema_view import json_type
 
@@ -44,7 +43,7 @@ TYPED = OBJECT | ARRAY | STRING | NUMBER
 _KNOWN = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 
-def types_of(keywords: dict[str, Any]) -> list[str]:
+def types_of(keywords: JsonObject) -> list[str]:
     """Returns the types that a schema takes; empty where it takes any.
 
     One that states no type but has keywords of some (`properties` without `type: object`) is taken to mean those,
@@ -56,7 +55,7 @@ def types_of(keywords: dict[str, Any]) -> list[str]:
     return [word for word in ("object", "array", "string", "number") if not FAMILIES[word].isdisjoint(keywords)]
 
 
-def type_of(value: Any) -> str:
+def type_of(value: object) -> str:
     """Returns the JSON type of a value, integers being numbers."""
     word = json_type(value)
     return "number" if word == "integer" else word

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.profile import NULL, nullable
 from ferrule.schema.fitting.references import copy_standalone
@@ -23,12 +24,12 @@ _MOST_BRANCHES = 500
 
 
 def rewrite_union(
-    state: FittingState, branches: list[Any], annotations: dict[str, Any], path: str, depth: int, words: list[str]
+    state: FittingState, branches: list[Any], annotations: JsonObject, path: str, depth: int, words: list[str]
 ) -> Node | None:
     """Rewrites a schema for a value of which one branch must hold."""
     if len(branches) > _MOST_BRANCHES:
         raise CannotFit(f"a union of more than {_MOST_BRANCHES} branches; leave some out", below(path, "anyOf"))
-    nodes: list[tuple[dict[str, Any], int, Any]] = []
+    nodes: list[tuple[JsonObject, int, Any]] = []
     for at, branch in enumerate(branches):
         node = state.node(branch, below(path, f"anyOf/{at}"), depth)
         if node is not None and not any(node[0] == known[0] and node[1] == known[1] for known in nodes):
@@ -57,8 +58,8 @@ def rewrite_union(
 
 
 def _annotate(
-    state: FittingState, fitted: dict[str, Any], annotations: dict[str, Any], path: str, words: list[str]
-) -> dict[str, Any]:
+    state: FittingState, fitted: JsonObject, annotations: JsonObject, path: str, words: list[str]
+) -> JsonObject:
     """Returns a schema with the annotations around it; its own description follows theirs."""
     if not annotations and not words:
         return fitted
@@ -76,7 +77,7 @@ def _annotate(
     return state.finish(bare, annotations, path, words)
 
 
-def _choice(state: FittingState, nodes: list[tuple[dict[str, Any], int, Any]], path: str) -> UnionChoice | None:
+def _choice(state: FittingState, nodes: list[tuple[JsonObject, int, object]], path: str) -> UnionChoice | None:
     """Returns how to tell the branches apart; None where some look alike and are decoded in different ways."""
     shapes = [shape_of(schema, state.definitions) for schema, _, _ in nodes]
     for at, (_, step, _) in enumerate(nodes):
@@ -114,7 +115,7 @@ def _are_apart(one: FittedShape, other: FittedShape) -> bool:
     return False
 
 
-def shape_of(schema: dict[str, Any], definitions: dict[str, Any], depth: int = 0) -> FittedShape:
+def shape_of(schema: JsonObject, definitions: JsonObject, depth: int = 0) -> FittedShape:
     """Returns the visible shape of a fitted schema."""
     if depth > 8:
         return FittedShape(_EVERY)
@@ -149,7 +150,7 @@ def shape_of(schema: dict[str, Any], definitions: dict[str, Any], depth: int = 0
     )
 
 
-def _original_types(state: FittingState, branch: Any, path: str) -> frozenset[str]:
+def _original_types(state: FittingState, branch: object, path: str) -> frozenset[str]:
     """Returns the types that an original branch takes, as it is meant."""
     flat = state.flat(branch, path) if isinstance(branch, dict) else Flat({}, [], [])
     if flat is None:

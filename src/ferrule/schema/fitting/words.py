@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
+from ferrule.model.value import JsonObject
+
 LONGEST = 300
 """How many characters one keyword may add to a description."""
 
 
-def describe_keyword(keyword: str, operand: Any) -> str:
+def describe_keyword(keyword: str, operand: object) -> str:
     """Describes a keyword; empty where a model could not use it."""
     say = _PHRASES.get(keyword)
     if say is None:
@@ -23,7 +25,7 @@ def describe_keyword(keyword: str, operand: Any) -> str:
     return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """Formats a value as JSON, cut to a bearable length."""
     try:
         said = msgspec.json.encode(value).decode()
@@ -32,13 +34,13 @@ def format_value(value: Any) -> str:
     return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
 
 
-def format_values(values: list[Any], most: int = 20) -> str:
+def format_values(values: list[object], most: int = 20) -> str:
     """Formats values one after another."""
     said = ", ".join(format_value(value) for value in values[:most])
     return said if len(values) <= most else f"{said} and {len(values) - most:,} more"
 
 
-def append_words(description: Any, words: list[str]) -> str:
+def append_words(description: object, words: list[str]) -> str:
     """Returns a description with more said at its end."""
     more = "; ".join(words)
     if not isinstance(description, str) or not description.strip():
@@ -50,7 +52,7 @@ def _schema(lead: str) -> Callable[[Any], str]:
     return lambda operand: f"{lead}: {format_value(operand)}"
 
 
-def _dependent(operand: dict[str, Any]) -> str:
+def _dependent(operand: JsonObject) -> str:
     parts = []
     for name, needed in operand.items():
         if isinstance(needed, list):
@@ -60,7 +62,7 @@ def _dependent(operand: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _patterns(operand: dict[str, Any]) -> str:
+def _patterns(operand: JsonObject) -> str:
     return "; ".join(
         f"members whose name matches {pattern}: {format_value(inner)}" for pattern, inner in operand.items()
     )

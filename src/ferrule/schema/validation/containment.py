@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import jsonschema_rs
 
-from ferrule.model.value import MISSING, JsonValue, Missing, Path
+from ferrule.model.value import MISSING, JsonObject, JsonValue, Missing, Path
 from ferrule.schema.merging import is_same
 from ferrule.schema.validation.samples import LONGEST, samples
 from ferrule.schema.walk import copy_schema, positions
@@ -91,7 +91,7 @@ class _Question:
             return parted
         return self._ask_library(old, new)
 
-    def _decide_enum(self, old: dict[str, Any], new: Schema) -> ContainmentVerdict:
+    def _decide_enum(self, old: JsonObject, new: Schema) -> ContainmentVerdict:
         """Decides for a closed list of values by trying every one of them."""
         accepted, still = self._validator(old), self._validator(new)
         for value in old["enum"]:
@@ -130,7 +130,7 @@ class _Question:
                 return verdict
         return _YES if all(verdict.answer is Containment.ACCEPTS_ALL for verdict in answers) else _UNDECIDED
 
-    def _objects(self, old: dict[str, Any], new: dict[str, Any], depth: int) -> ContainmentVerdict:
+    def _objects(self, old: JsonObject, new: JsonObject, depth: int) -> ContainmentVerdict:
         before, after = old.get("properties", {}), new.get("properties", {})
         rest_before, rest_after = old.get("additionalProperties", True), new.get("additionalProperties", True)
         newly = set(new.get("required", ())) - set(old.get("required", ()))
@@ -151,9 +151,7 @@ class _Question:
                     return ContainmentVerdict(Containment.REFUSES_SOME, value)
         return _YES if certain else _UNDECIDED
 
-    def _example_object(
-        self, old: dict[str, Any], new: dict[str, Any], given: dict[str, Any] | None = None
-    ) -> JsonValue | Missing:
+    def _example_object(self, old: JsonObject, new: JsonObject, given: JsonObject | None = None) -> JsonValue | Missing:
         """Builds the smallest object of the old schema with these members, if it tells the schemas apart."""
         value = dict(given or {})
         for name in old.get("required", []):
@@ -164,7 +162,7 @@ class _Question:
                 value[name] = fitting
         return value if self._tells_apart(old, new, value) else MISSING
 
-    def _arrays(self, old: dict[str, Any], new: dict[str, Any], depth: int) -> ContainmentVerdict | None:
+    def _arrays(self, old: JsonObject, new: JsonObject, depth: int) -> ContainmentVerdict | None:
         if isinstance(old.get("items"), list) or isinstance(new.get("items"), list):
             return None
         lowest, highest = old.get("minItems", 0), old.get("maxItems")
@@ -181,7 +179,7 @@ class _Question:
                 return ContainmentVerdict(Containment.REFUSES_SOME, value)
         return self._lengths(old, new) if not fits else _UNDECIDED
 
-    def _lengths(self, old: dict[str, Any], new: dict[str, Any]) -> ContainmentVerdict:
+    def _lengths(self, old: JsonObject, new: JsonObject) -> ContainmentVerdict:
         """Decides for lists whose permitted lengths became fewer."""
         lowest, highest = old.get("minItems", 0), old.get("maxItems")
         limit = new.get("maxItems")
@@ -248,21 +246,21 @@ def _draft_of(schema: Schema) -> int | None:
     return next((number for word, number in _DRAFTS.items() if word in written), None)
 
 
-def without_annotations(schema: Any) -> Any:
+def without_annotations(schema: object) -> Any:
     """Returns the schema without keywords that accept and reject nothing. Names of properties are left alone."""
 
-    def strip(part: dict[str, Any], _: Path) -> None:
+    def strip(part: JsonObject, _: Path) -> None:
         for word in _ANNOTATIONS & part.keys():
             del part[word]
 
     return copy_schema(schema, strip)
 
 
-def _only(words: frozenset[str], *schemas: dict[str, Any]) -> bool:
+def _only(words: frozenset[str], *schemas: JsonObject) -> bool:
     return all(words.issuperset(schema) for schema in schemas)
 
 
-def _unused_name(*tables: dict[str, Any]) -> str:
+def _unused_name(*tables: JsonObject) -> str:
     """Returns a property name that none of the tables has."""
     name = "extra"
     while any(name in table for table in tables):

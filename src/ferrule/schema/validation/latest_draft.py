@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from ferrule.model.value import Path, dig
+from ferrule.model.value import JsonObject, Path, dig
 from ferrule.schema.merging import bounds_in_numbers
 from ferrule.schema.pointers import write_fragment
 from ferrule.schema.references import SchemaAddresses, SchemaResource
@@ -62,7 +62,7 @@ _BESIDE_REF = _VALUED | SCHEMA_KEYWORDS | LIST_KEYWORDS | (MAP_KEYWORDS - {"defi
 """Keywords without effect beside a `$ref` up to draft-07."""
 
 
-def latest_draft(schema: bytes) -> dict[str, Any] | None:
+def latest_draft(schema: bytes) -> JsonObject | None:
     """Translates a schema of an older draft into 2020-12, without `$schema`; None where it is in it already.
 
     An invalid schema stays as it is, but for its `$schema`: calls of it are rejected. Raises RecursionError for one
@@ -106,12 +106,12 @@ def draft_of(address: str) -> int | None:
 class _Translation:
     """One schema being translated. Paths lead from its root; `_moved` maps them to paths of the new one."""
 
-    def __init__(self, root: dict[str, Any], draft: int) -> None:
+    def __init__(self, root: JsonObject, draft: int) -> None:
         self._root = root
         self._places: dict[Path, SchemaResource] = {}
         self._addresses = SchemaAddresses(root)
         self._moved: dict[Path, Path] = {}
-        self._references: list[tuple[dict[str, Any], Path]] = []
+        self._references: list[tuple[JsonObject, Path]] = []
         """New schemas whose `$ref` is still to be written, and what it means."""
         self._survey(root, (), SchemaResource(draft))
 
@@ -120,9 +120,9 @@ class _Translation:
         """True when anything in it is of an older draft."""
         return any(place.draft < _LATEST for place in self._places.values())
 
-    def translate(self) -> dict[str, Any]:
+    def translate(self) -> JsonObject:
         """Returns the schema in 2020-12."""
-        new: dict[str, Any] = self._schema(self._root, (), ())
+        new: JsonObject = self._schema(self._root, (), ())
         while self._references:  # grows while what is referred to is written
             holder, target = self._references.pop()
             if target not in self._moved:
@@ -130,7 +130,7 @@ class _Translation:
             holder["$ref"] = write_fragment(self._moved[target])
         return new
 
-    def _move_to_definitions(self, new: dict[str, Any], target: Path) -> None:
+    def _move_to_definitions(self, new: JsonObject, target: Path) -> None:
         """Writes a referenced part under `$defs`, when no schema is expected where it was."""
         if target not in self._places:
             around = target
@@ -142,7 +142,7 @@ class _Translation:
         home[name] = True
         home[name] = self._schema(dig(self._root, target), target, ("$defs", name))
 
-    def _survey(self, schema: Any, path: Path, around: SchemaResource) -> None:
+    def _survey(self, schema: object, path: Path, around: SchemaResource) -> None:
         """Records how each schema is read, and by which addresses it can be referred to."""
         if not isinstance(schema, dict):
             self._places[path] = around
@@ -153,7 +153,7 @@ class _Translation:
         for steps, member in members(_read(schema, draft)):
             self._survey(member, path + steps, place)
 
-    def _target(self, reference: Any, place: SchemaResource) -> Path | None:
+    def _target(self, reference: object, place: SchemaResource) -> Path | None:
         found = self._addresses.find(reference, place) if isinstance(reference, str) else None
         return found.path if found is not None and isinstance(found.value, dict | bool) else None
 
@@ -164,7 +164,7 @@ class _Translation:
             return schema
         place = self._places[path]
         known = _read(schema, place.draft)
-        made: dict[str, Any] = {}
+        made: JsonObject = {}
         for keyword, operand in known.items():
             below, new_below = (*path, keyword), (*new_path, keyword)
             if keyword in ("$ref", "$recursiveRef"):
@@ -179,7 +179,7 @@ class _Translation:
             self._replace(made, known, path, new_path)
         return made
 
-    def _replace(self, made: dict[str, Any], known: dict[str, Any], path: Path, new_path: Path) -> None:
+    def _replace(self, made: JsonObject, known: JsonObject, path: Path, new_path: Path) -> None:
         """Rewrites keywords that 2020-12 replaced."""
         if "additionalItems" in known and "prefixItems" in made:
             rest = (*path, "additionalItems")
@@ -193,15 +193,15 @@ class _Translation:
                 made = made["allOf"][-1]
             self._depend(made, known["dependencies"], (*path, "dependencies"), new_path)
 
-    def _operand(self, keyword: str, operand: Any, path: Path, new_path: Path) -> Any:
+    def _operand(self, keyword: str, operand: object, path: Path, new_path: Path) -> object:
         return map_members(
             keyword, operand, lambda member, steps: self._schema(member, path + steps[1:], new_path + steps[1:])
         )
 
-    def _translate_list(self, operand: list[Any], path: Path, new_path: Path) -> list[Any]:
+    def _translate_list(self, operand: list[object], path: Path, new_path: Path) -> list[object]:
         return [self._schema(member, (*path, at), (*new_path, at)) for at, member in enumerate(operand)]
 
-    def _refer(self, made: dict[str, Any], known: dict[str, Any], keyword: str, place: SchemaResource) -> None:
+    def _refer(self, made: JsonObject, known: JsonObject, keyword: str, place: SchemaResource) -> None:
         # No address is left, so there is one root, and a recursive reference means the same to everybody.
         target = self._target(known["$ref"], place) if keyword == "$ref" else place.home
         if target is None:
@@ -212,13 +212,13 @@ class _Translation:
             made["$ref"] = ""
             self._references.append((made, target))
 
-    def _define(self, home: dict[str, Any], operand: dict[str, Any], path: Path, new_path: Path) -> None:
+    def _define(self, home: JsonObject, operand: JsonObject, path: Path, new_path: Path) -> None:
         for name, member in operand.items():
             new_name = _free(name, home)
             home[new_name] = True
             home[new_name] = self._schema(member, (*path, name), (*new_path, new_name))
 
-    def _depend(self, made: dict[str, Any], operand: dict[str, Any], path: Path, new_path: Path) -> None:
+    def _depend(self, made: JsonObject, operand: JsonObject, path: Path, new_path: Path) -> None:
         for name, member in operand.items():
             if isinstance(member, list):
                 made.setdefault("dependentRequired", {})[name] = member
@@ -227,7 +227,7 @@ class _Translation:
                 made.setdefault("dependentSchemas", {})[name] = written
 
 
-def _read(schema: dict[str, Any], draft: int) -> dict[str, Any]:
+def _read(schema: JsonObject, draft: int) -> JsonObject:
     """Returns the keywords that have an effect in the schema's draft, written as 2020-12 has them."""
     is_alone = draft <= 7 and "$ref" in schema
     known = {
@@ -244,7 +244,7 @@ def _read(schema: dict[str, Any], draft: int) -> dict[str, Any]:
     return known
 
 
-def _free(name: str, taken: dict[str, Any]) -> str:
+def _free(name: str, taken: JsonObject) -> str:
     """Returns a name that is not taken yet."""
     found, count = name, 1
     while found in taken:

@@ -10,7 +10,7 @@ from itertools import islice
 from math import ceil, floor
 from typing import Any
 
-from ferrule.model.value import is_integer, is_number
+from ferrule.model.value import JsonObject, is_integer, is_number
 
 PER_SCHEMA = 40
 """Values tried for one schema."""
@@ -70,7 +70,7 @@ class _Trying:
             known = self._known[id(schema), depth] = (schema, values)
         return known[1]
 
-    def _suggest(self, schema: object, depth: int) -> Iterator[Any]:
+    def _suggest(self, schema: object, depth: int) -> Iterator[object]:
         if not isinstance(schema, dict) or depth > DEEPEST:
             yield from _HOLLOW
             return
@@ -93,7 +93,7 @@ class _Trying:
             yield from self._of_type(word, schema, depth)
         yield from _HOLLOW
 
-    def _of_type(self, word: str, schema: dict[str, Any], depth: int) -> Iterator[Any]:
+    def _of_type(self, word: str, schema: JsonObject, depth: int) -> Iterator[Any]:
         match word:
             case "string":
                 yield from _strings(schema)
@@ -108,7 +108,7 @@ class _Trying:
             case "object":
                 yield from self._objects(schema, depth)
 
-    def _lists(self, schema: dict[str, Any], depth: int) -> Iterator[list[Any]]:
+    def _lists(self, schema: JsonObject, depth: int) -> Iterator[list[Any]]:
         items = schema.get("items", True)
         lowest, highest = _count(schema, "minItems", 0), _count(schema, "maxItems", None)
         inner = self.samples(items, depth + 1)[:6] if not isinstance(items, list) else list(_HOLLOW)
@@ -123,7 +123,7 @@ class _Trying:
                 yield list(range(length))
                 yield [f"a{at}" for at in range(length)]
 
-    def _objects(self, schema: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
+    def _objects(self, schema: JsonObject, depth: int) -> Iterator[JsonObject]:
         properties = schema.get("properties")
         properties = properties if isinstance(properties, dict) else {}
         required = [name for name in schema.get("required") or () if isinstance(name, str)]
@@ -149,7 +149,7 @@ class _Trying:
             yield least | {"extra": value}
 
 
-def _join(around: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
+def _join(around: JsonObject, branch: JsonObject) -> JsonObject:
     """Joins both schemas, as far as their keywords can stand side by side."""
     joined = around | branch
     for keyword in ("properties", "patternProperties"):
@@ -160,7 +160,7 @@ def _join(around: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
     return joined
 
 
-def _types(schema: dict[str, Any]) -> Iterable[str]:
+def _types(schema: JsonObject) -> Iterable[str]:
     written = schema.get("type")
     if isinstance(written, str):
         return (written,)
@@ -171,7 +171,7 @@ def _types(schema: dict[str, Any]) -> Iterable[str]:
     return _TYPES
 
 
-def _strings(schema: dict[str, Any]) -> Iterator[str]:
+def _strings(schema: JsonObject) -> Iterator[str]:
     lowest, highest = _count(schema, "minLength", 0), _count(schema, "maxLength", None)
     written = schema.get("format")
     if isinstance(written, str) and written in _FORMATS:
@@ -196,7 +196,7 @@ def _stretch(written: str, length: int) -> str:
     return shortest + "a" * missing if written in ("uri", "uri-reference", "regex", "json-pointer") else shortest
 
 
-def _numbers(schema: dict[str, Any], *, whole: bool) -> Iterator[int | float]:
+def _numbers(schema: JsonObject, *, whole: bool) -> Iterator[int | float]:
     step = schema.get("multipleOf")
     for keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
         bound = schema.get(keyword)
@@ -210,12 +210,12 @@ def _numbers(schema: dict[str, Any], *, whole: bool) -> Iterator[int | float]:
     yield from (0, 1, -1, 2) if whole else (0, 1, -1, 0.5, 2)
 
 
-def _count(schema: dict[str, Any], keyword: str, otherwise: Any) -> Any:
+def _count(schema: JsonObject, keyword: str, otherwise: object) -> Any:
     written = schema.get(keyword)
     return written if is_integer(written) and written >= 0 else otherwise
 
 
-def _distinct(values: Iterable[Any]) -> Iterator[Any]:
+def _distinct(values: Iterable[object]) -> Iterator[object]:
     seen: set[str] = set()
     for value in values:
         text = repr(value)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from ferrule.model.hints import nearest
-from ferrule.model.value import JsonValue, Path, dig, format_path
+from ferrule.model.value import JsonObject, JsonValue, Path, dig, format_path
 from ferrule.schema.mirrored_headers import find_mirrored
 from ferrule.schema.pointers import find_at, read_pointer
 from ferrule.schema.validation.ecma import pattern_defect
@@ -115,7 +115,7 @@ def _draft(version: str) -> _Draft:
     return _Draft(meta, single, lists, maps, single | lists | maps, "id" if version == "4" else "$id")
 
 
-def fits(schema: dict[str, Any] | bool, value: JsonValue) -> bool:
+def fits(schema: JsonObject | bool, value: JsonValue) -> bool:
     """Returns True when a value is valid for a schema, and when the schema itself cannot be used."""
     try:
         library = _library()
@@ -124,7 +124,7 @@ def fits(schema: dict[str, Any] | bool, value: JsonValue) -> bool:
         return True
 
 
-def schema_defects(schema: Any) -> list[SchemaDefect]:
+def schema_defects(schema: object) -> list[SchemaDefect]:
     """Returns every place where a JSON Schema validator rejects the schema, one per keyword.
 
     The dialect is that of `$schema`; without one, a schema that either draft 2020-12 or draft-07 accepts is valid.
@@ -136,7 +136,7 @@ def schema_defects(schema: Any) -> list[SchemaDefect]:
     return _defects(schema) or _header_defects(schema)
 
 
-def _header_defects(schema: dict[str, Any]) -> list[SchemaDefect]:
+def _header_defects(schema: JsonObject) -> list[SchemaDefect]:
     """Returns the defect of parameters that are to be headers: clients would reject the whole tool."""
     try:
         find_mirrored(schema)
@@ -145,7 +145,7 @@ def _header_defects(schema: dict[str, Any]) -> list[SchemaDefect]:
     return []
 
 
-def _defects(schema: dict[str, Any]) -> list[SchemaDefect]:
+def _defects(schema: JsonObject) -> list[SchemaDefect]:
     address = schema.get("$schema")
     version = _ADDRESSES.get(address.removesuffix("#")) if isinstance(address, str) else None
     if version is not None:
@@ -160,12 +160,12 @@ def _defects(schema: dict[str, Any]) -> list[SchemaDefect]:
 class _Examination:
     """One schema under one draft: visits every schema position once, targets of `$ref` included."""
 
-    def __init__(self, schema: dict[str, Any], draft: _Draft) -> None:
+    def __init__(self, schema: JsonObject, draft: _Draft) -> None:
         self.schema = schema
         self.draft = draft
         self.found: dict[Path, str] = {}
-        self.seen: dict[int, dict[str, Any]] = {}
-        self.roots: list[tuple[Path, dict[str, Any]]] = [((), schema)]
+        self.seen: dict[int, JsonObject] = {}
+        self.roots: list[tuple[Path, JsonObject]] = [((), schema)]
         self.anchors_wanted: list[tuple[Path, str]] = []
 
     def defects(self) -> list[SchemaDefect]:
@@ -177,7 +177,7 @@ class _Examination:
             self._check_anchors()
         return [SchemaDefect(path, message, _hint(self.schema, path)) for path, message in self.found.items()]
 
-    def _examine_tree(self, path: Path, root: dict[str, Any]) -> None:
+    def _examine_tree(self, path: Path, root: JsonObject) -> None:
         is_sound = _accepts(self.draft.meta, root)
         leading, identity, seen = self.draft.leading, self.draft.identity, self.seen
         stack = [(path, root, self.schema)]
@@ -199,9 +199,9 @@ class _Examination:
             if not leading.isdisjoint(node):
                 stack += [(below, member, resource) for below, member in reversed(self._below(path, node))]
 
-    def _below(self, path: Path, node: dict[str, Any]) -> list[tuple[Path, dict[str, Any]]]:
+    def _below(self, path: Path, node: JsonObject) -> list[tuple[Path, JsonObject]]:
         draft = self.draft
-        below: list[tuple[Path, dict[str, Any]]] = []
+        below: list[tuple[Path, JsonObject]] = []
         for keyword, operand in node.items():
             if keyword not in draft.leading:
                 continue
@@ -217,7 +217,7 @@ class _Examination:
                 below += [((*path, keyword, index), m) for index, m in enumerate(operand) if isinstance(m, dict)]
         return below
 
-    def _check_keywords(self, path: Path, node: dict[str, Any]) -> None:
+    def _check_keywords(self, path: Path, node: JsonObject) -> None:
         """Checks one schema alone against the meta-schema: the schemas inside it are blanked out, so each error is its
         own."""
         alone = {keyword: self._blank_members(keyword, operand) for keyword, operand in node.items()}
@@ -232,7 +232,7 @@ class _Examination:
             if not wrong:
                 self.found.setdefault((*path, keyword), self._complaint(keyword, operand))
 
-    def _wrong_members(self, keyword: str, operand: Any) -> list[str | int]:
+    def _wrong_members(self, keyword: str, operand: object) -> list[str | int]:
         """Returns the members of a list or mapping of schemas that are none; empty when the fault is not in a member."""
         meta = self.draft.meta
         if isinstance(operand, dict) and keyword in self.draft.maps:
@@ -241,7 +241,7 @@ class _Examination:
             return [index for index, member in enumerate(operand) if not _accepts(meta, {keyword: [member]})]
         return []
 
-    def _blank_members(self, keyword: str, operand: Any) -> Any:
+    def _blank_members(self, keyword: str, operand: object) -> object:
         draft = self.draft
         if isinstance(operand, dict):
             if keyword in draft.maps:
@@ -251,20 +251,20 @@ class _Examination:
             return [{} if isinstance(member, dict) else member for member in operand]
         return operand
 
-    def _complaint(self, keyword: str, operand: Any) -> str:
+    def _complaint(self, keyword: str, operand: object) -> str:
         if keyword in _EXPECTED:
             return _EXPECTED[keyword]
         error = next(iter(self.draft.meta.iter_errors({keyword: operand})), None)
         text = f"is wrong: {error.message}" if error is not None else "is not allowed here"
         return text if len(text) <= 160 else text[:157] + "…"
 
-    def _check_pattern(self, path: Path, pattern: Any) -> None:
+    def _check_pattern(self, path: Path, pattern: object) -> None:
         if isinstance(pattern, str):
             reason = pattern_defect(pattern)
             if reason is not None:
                 self.found.setdefault(path, f"is no regular expression by ECMA-262: {reason}")
 
-    def _check_reference(self, path: Path, keyword: str, reference: Any, resource: dict[str, Any]) -> None:
+    def _check_reference(self, path: Path, keyword: str, reference: object, resource: JsonObject) -> None:
         if not isinstance(reference, str) or not reference.startswith("#") or reference == "#":
             return
         fragment = unquote(reference[1:])
@@ -293,7 +293,7 @@ class _Examination:
                 self.found.setdefault(path, f"points at '#{name[:80]}', which does not exist in this schema")
 
 
-def _hint(schema: dict[str, Any], path: Path) -> str | None:
+def _hint(schema: JsonObject, path: Path) -> str | None:
     """Returns a hint for the most common mistakes."""
     if not path:
         return None
@@ -309,7 +309,7 @@ def _hint(schema: dict[str, Any], path: Path) -> str | None:
     return None
 
 
-def _accepts(meta: jsonschema_rs.Validator, schema: dict[str, Any]) -> bool:
+def _accepts(meta: jsonschema_rs.Validator, schema: JsonObject) -> bool:
     try:
         return meta.is_valid(schema)
     except Exception:  # text that is no Unicode: nothing a schema keyword would be

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 from ferrule.schema.references import SchemaAddresses, SchemaResource, join_address, survey
 from ferrule.schema.validation.latest_draft import draft_of
 from ferrule.schema.validation.soundness import SchemaDefect, schema_defects
@@ -32,7 +31,7 @@ _DIALECT = SchemaDefect(
 )
 
 
-def call_defects(schema: Any) -> list[SchemaDefect]:
+def call_defects(schema: object) -> list[SchemaDefect]:
     """Returns everything that keeps calls from being checked by a schema: where it is invalid, and where it is
     unusable here.
 
@@ -62,12 +61,12 @@ def _is_strange(found: re.Match[bytes]) -> bool:
     return found[1] is None or draft_of(found[1].decode("utf-8", "replace")) is None
 
 
-def _is_foreign(schema: dict[str, Any]) -> bool:
+def _is_foreign(schema: JsonObject) -> bool:
     said = schema.get("$schema")
     return isinstance(said, str) and draft_of(said) is None and not _is_taken(schema)
 
 
-def _is_taken(schema: dict[str, Any]) -> bool:
+def _is_taken(schema: JsonObject) -> bool:
     try:
         validator_of(schema)
     except Exception:  # whatever is wrong with it
@@ -75,7 +74,7 @@ def _is_taken(schema: dict[str, Any]) -> bool:
     return True
 
 
-def _unreachable(schema: dict[str, Any]) -> list[SchemaDefect]:
+def _unreachable(schema: JsonObject) -> list[SchemaDefect]:
     """Returns references that lead out of a schema, or cannot be read."""
     suspects = list(_suspects(schema))
     if not suspects or _is_taken(schema):
@@ -88,7 +87,7 @@ def _unreachable(schema: dict[str, Any]) -> list[SchemaDefect]:
     ]
 
 
-def _suspects(schema: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def _suspects(schema: JsonObject) -> Iterator[tuple[Path, str]]:
     for position in positions(schema):
         for keyword in _REFERENCES:
             reference = position.schema.get(keyword)

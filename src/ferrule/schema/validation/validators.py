@@ -14,7 +14,7 @@ import jsonschema_rs
 import msgspec
 
 from ferrule.model.tool import raw
-from ferrule.model.value import is_deeper
+from ferrule.model.value import JsonObject, is_deeper
 from ferrule.schema.walk import map_members
 
 KEPT = 4096
@@ -45,7 +45,7 @@ _DEEPEST = 255
 """jsonschema-rs refuses a schema that is nested deeper, without saying why."""
 
 
-def explain_refusal(schema: Any) -> str | None:
+def explain_refusal(schema: object) -> str | None:
     """Returns why no validator accepts a value as a JSON Schema; None when one does."""
     try:
         text = bytes(raw(schema))
@@ -59,7 +59,7 @@ def explain_refusal(schema: Any) -> str | None:
     return None
 
 
-def first_error(validator: jsonschema_rs.Validator, value: Any) -> jsonschema_rs.ValidationError | None:
+def first_error(validator: jsonschema_rs.Validator, value: object) -> jsonschema_rs.ValidationError | None:
     """Returns the first error of a value; None when it fits."""
     try:
         validator.validate(value)
@@ -73,7 +73,7 @@ _WORDS = frozenset({"type", "title", "description"})
 """The keywords of a schema that only states a type."""
 
 
-def brief_schema(schema: Any) -> Any:
+def brief_schema(schema: object) -> Any:
     """Returns the schema, with its alternatives as conditions. Not for a draft without `if`, nor where a `$ref` leads
     into one."""
     if not isinstance(schema, dict):
@@ -90,7 +90,7 @@ def brief_schema(schema: Any) -> Any:
     return {**brief, "allOf": [*brief.get("allOf", ()), *conditions]} if conditions else brief
 
 
-def _condition(keyword: str, brief: list[Any], alternatives: list[Any]) -> dict[str, Any]:
+def _condition(keyword: str, brief: list[object], alternatives: list[object]) -> JsonObject:
     """Builds the condition: one of these fits, or the value is rejected, for the reason of the only alternative with
     more than a type, if there is exactly one."""
     types = [one for one in alternatives if _is_mere_type(one)]
@@ -100,5 +100,5 @@ def _condition(keyword: str, brief: list[Any], alternatives: list[Any]) -> dict[
     return {"if": {keyword: alternatives}, "else": {"not": {}}}
 
 
-def _is_mere_type(schema: Any) -> bool:
+def _is_mere_type(schema: object) -> bool:
     return isinstance(schema, dict) and "type" in schema and schema.keys() <= _WORDS

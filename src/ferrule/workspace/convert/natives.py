@@ -23,7 +23,7 @@ from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Source
 from ferrule.model.loss import Loss
 from ferrule.model.tool import Record, Tool
-from ferrule.model.value import JsonValue, Path
+from ferrule.model.value import JsonObject, JsonValue, Path
 from ferrule.workspace.convert.origin import restore_original
 from ferrule.workspace.parts import dialects
 
@@ -158,7 +158,7 @@ class _Writer:
                 seen.add(identity)
                 self.tools.append(tool)
 
-    def write_each(self, write: Callable[[Tool], WrittenTool]) -> Iterator[tuple[Tool, dict[str, Any]]]:
+    def write_each(self, write: Callable[[Tool], WrittenTool]) -> Iterator[tuple[Tool, JsonObject]]:
         """Yields the tools that could be written, with what was."""
         for tool in self.tools:
             try:
@@ -213,7 +213,7 @@ def _write_adl(tools: Sequence[Tool], options: WriteOptions) -> NativeWriting:
     return gathering.finish(value)
 
 
-def _contradicts(tool: Tool, seen: dict[tuple[str, str], Any]) -> bool:
+def _contradicts(tool: Tool, seen: dict[tuple[str, str], object]) -> bool:
     """Returns True for a tool whose services or settings contradict an earlier one, or for the same built-in."""
     if tool.dialect != "adl":
         return False
@@ -254,8 +254,8 @@ def _write_agent_tool(tools: Sequence[Tool], options: WriteOptions) -> NativeWri
     def write(tool: Tool) -> WrittenTool:
         return agent_tool_emit.emit_tool(tool, tuple(list_native_fields(tool)), options.is_plain)
 
-    records: list[dict[str, Any]] = []
-    known: dict[tuple[str, str], dict[str, Any]] = {}
+    records: list[JsonObject] = []
+    known: dict[tuple[str, str], JsonObject] = {}
     for tool, value in gathering.write_each(write):
         declaration, *others = agent_tool_emit.split_records(tool, value)
         records.append(declaration)
@@ -263,7 +263,7 @@ def _write_agent_tool(tools: Sequence[Tool], options: WriteOptions) -> NativeWri
     return gathering.finish(list(records))
 
 
-def _is_new(record: dict[str, Any], declaration: dict[str, Any], known: dict[tuple[str, str], dict[str, Any]]) -> bool:
+def _is_new(record: JsonObject, declaration: JsonObject, known: dict[tuple[str, str], JsonObject]) -> bool:
     """Returns False for a record that is there already. One that only has the id of another gets an id of its own."""
     kind = next(kind for kind in REFERRED_BY if IDS[kind] in record)
     key, identity = IDS[kind], record[IDS[kind]]

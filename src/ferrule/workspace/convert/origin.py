@@ -8,7 +8,6 @@ tool's own, and the original one stays in the extension.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -18,6 +17,7 @@ from ferrule.definitions.content.native_fields import list_native_fields
 from ferrule.definitions.dialects import agent_tool_emit, aml_emit, oxp_emit
 from ferrule.definitions.dialects.agent_tool import IDS
 from ferrule.model.tool import Tool, raw
+from ferrule.model.value import JsonObject
 
 
 def restore_original(tool: Tool) -> Tool:
@@ -42,19 +42,19 @@ def _is_untouched(tool: Tool, before: Tool) -> bool:
         return False
 
 
-def _convert_to_aml(before: Tool) -> dict[str, Any]:
+def _convert_to_aml(before: Tool) -> JsonObject:
     return aml_emit.emit_tool(before).value
 
 
-def _convert_to_oxp(before: Tool) -> dict[str, Any]:
+def _convert_to_oxp(before: Tool) -> JsonObject:
     return oxp_emit.emit_tool(before).value
 
 
-def _convert_to_adl(before: Tool) -> dict[str, Any]:
+def _convert_to_adl(before: Tool) -> JsonObject:
     return {}
 
 
-def _convert_to_agent_tool(before: Tool) -> dict[str, Any]:
+def _convert_to_agent_tool(before: Tool) -> JsonObject:
     declaration, *records = agent_tool_emit.split_records(before, agent_tool_emit.emit_tool(before).value)
     for record in records:
         key = next(key for kind, key in EMBEDDED_AS.items() if IDS[kind] in record)
@@ -62,7 +62,7 @@ def _convert_to_agent_tool(before: Tool) -> dict[str, Any]:
     return declaration
 
 
-_AGAIN: dict[str, Callable[[Tool], dict[str, Any]]] = {
+_AGAIN: dict[str, Callable[[Tool], JsonObject]] = {
     "aml": _convert_to_aml,
     "adl": _convert_to_adl,
     "oxp": _convert_to_oxp,
