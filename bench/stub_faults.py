@@ -30,7 +30,7 @@ from ferrule.definitions.stubs.plan import Choice, plan
 KEPT = HERE / "stub_faults.json"
 PEERS = HERE / "peers" / ".venv" / "bin" / "python"
 FOLDER = WORK / "stub_faults"
-FLAVOURS = ("msgspec", "pydantic", "dataclass")
+FLAVOURS = ("msgspec", "pydantic")
 Verdicts = dict[str, dict[str, Any]]
 
 

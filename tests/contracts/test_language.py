@@ -19,7 +19,7 @@ def tool(tool_id: str, **fields: Any) -> ToolPlan:
     usual: dict[str, Any] = dict.fromkeys(words, "x")
     return ToolPlan(
         **usual, tool_id=tool_id, input=TypeTree(NamedType("In"), ()), output=None, input_schema=msgspec.Raw(b"{}"),
-        output_schema=None, placeholder=None, **fields,
+        output_schema=None, **fields,
     )  # fmt: skip
 
 

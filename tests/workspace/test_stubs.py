@@ -332,7 +332,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_a_flavour_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="its flavours are plain, fancy"):
+    with pytest.raises(WorkspaceError, match="choose one of plain, fancy"):
         run(tmp_path, wish=replace(WISH, flavour="baroque"))
 
 

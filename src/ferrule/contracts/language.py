@@ -90,8 +90,6 @@ class ToolPlan(msgspec.Struct, frozen=True, kw_only=True):
     """None where the tool says nothing of its result: any JSON value."""
     input_schema: msgspec.Raw
     output_schema: msgspec.Raw | None
-    placeholder: msgspec.Raw | None
-    """A result that the output schema accepts, for a body that nobody has written yet; None where none could be found."""
     inject: tuple[Injected, ...] = ()
     builtin: str = ""
     """The reserved id of a tool that comes along with Ferrule (ADL-18); empty for any other."""

@@ -89,8 +89,8 @@ def make(
     (`module_in`). Raises WorkspaceError for a flavour that the language does not have."""
     if wish.flavour and wish.flavour not in language.flavours:
         known = ", ".join(language.flavours)
-        has = f"its flavours are {known}" if known else "it has none"
-        raise WorkspaceError(f"{language.title} has no flavour {wish.flavour!r}; {has}")
+        advice = f"choose one of {known} with --flavour" if known else "leave --flavour out"
+        raise WorkspaceError(f"{language.title} has no flavour {wish.flavour!r}; {advice}")
     project = project_of(material.tools, material.manifests, name=material.name, language=wish.language, kind=wish.kind)
     project = msgspec.structs.replace(project, module=module or project.module)
     choice = Choice(wish.kind, wish.is_project, wish.flavour, kept)

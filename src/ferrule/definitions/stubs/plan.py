@@ -20,7 +20,6 @@ from ferrule.contracts.language import Injected, Language, Project, StubKind, St
 from ferrule.contracts.type_tree import Alias, Enumeration, RecordType, TypeTree, Union
 from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
-from ferrule.definitions.stubs.placeholder import placeholder_of
 from ferrule.definitions.stubs.runs import Names
 from ferrule.definitions.stubs.tree import type_tree
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
@@ -227,7 +226,6 @@ def _planned(
         output=gives,
         input_schema=input_schema,
         output_schema=output_schema,
-        placeholder=placeholder_of(output_schema) if kind == "implementation" and output_schema is not None else None,
         inject=inject,
         builtin=builtin,
         builtin_config=_config_of(tool) if builtin else {},

@@ -9,7 +9,6 @@ import msgspec
 from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan, ToolPlan
 from ferrule.contracts.type_tree import TypeTree
 from ferrule.definitions.stubs.identifiers import ACRONYMS
-from ferrule.definitions.stubs.placeholder import placeholder_of
 from ferrule.definitions.stubs.tree import type_tree
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -45,7 +44,6 @@ def tool_plan(takes: Any = CITY, gives: Any = None, **more: Any) -> ToolPlan:
         "output": None if gives is None else tree_of(gives, "GetWeatherOutput"),
         "input_schema": msgspec.Raw(msgspec.json.encode(takes)),
         "output_schema": output,
-        "placeholder": None if output is None else placeholder_of(output),
     }
     return ToolPlan(**given | more)
 

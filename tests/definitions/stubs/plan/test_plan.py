@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,16 +104,6 @@ def test_words_change_the_digest_and_not_the_contract() -> None:
     one, other = planned(tool()).tools[0], planned(tool(takes=told, description="Other words")).tools[0]
     assert one.contract == other.contract
     assert one.digest != other.digest
-
-
-def test_a_placeholder_fits_the_output() -> None:
-    """ADL-41: a body that nobody has written yet answers with something that fits."""
-    gives = {"type": "object", "properties": {"temperature": {"type": "number"}}, "required": ["temperature"]}
-    found = planned(tool(gives=gives)).tools[0].placeholder
-    assert found is not None
-    assert "temperature" in msgspec.json.decode(found)
-    assert planned(tool(gives=gives), kind="client").tools[0].placeholder is None
-    assert planned(tool()).tools[0].output is None
 
 
 def test_what_is_injected_keeps_its_order() -> None:

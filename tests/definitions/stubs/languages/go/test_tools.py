@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ferrule.definitions.stubs.languages.go import tools
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
 from ferrule.definitions.stubs.languages.go.types import Scope
@@ -29,14 +31,12 @@ def test_a_person_is_given_what_the_tool_needs() -> None:
     assert '"log/slog"' in text and '"clerk/internal/shop"' in text
 
 
-def test_a_body_that_nobody_has_written_answers_as_well_as_it_can() -> None:
-    def body(gives: object = None, **more: object) -> str:
-        tool = tool_plan(gives=gives, **more)
-        return tools.implementation_file(tool, Surroundings(plan_of(tool))).text
-
-    assert 'return map[string]any{"not_implemented":' in body()
-    assert 'err := json.Unmarshal([]byte(`{"degrees":0}`), &output)' in body(WHOLE)
-    assert "return output, ErrNotImplemented" in body(WHOLE, placeholder=None)
+@pytest.mark.parametrize("gives", [None, WHOLE])
+def test_an_unwritten_body_fails(gives: object) -> None:
+    """ADL-41: it compiles, and nothing takes it for a result."""
+    tool = tool_plan(gives=gives)
+    text = tools.implementation_file(tool, Surroundings(plan_of(tool))).text
+    assert "\tvar output GetWeatherOutput\n\treturn output, ErrNotImplemented\n" in text
 
 
 def test_a_tool_that_ferrule_brings_along_has_no_file_of_a_person() -> None:

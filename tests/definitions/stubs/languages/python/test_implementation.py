@@ -128,7 +128,7 @@ def _write_find_order(project: Path) -> None:
     service.write_text(made)
 
 
-@pytest.mark.parametrize("flavour", ["msgspec", "pydantic", "dataclass"])
+@pytest.mark.parametrize("flavour", ["msgspec", "pydantic"])
 def test_a_project_is_what_ferrule_and_mypy_want_and_its_tools_run(tmp_path: Path, flavour: str) -> None:
     project = _made(tmp_path, flavour)
     source = project.parent
@@ -228,7 +228,7 @@ def test_a_changed_injection_is_told_by_the_type_checker(tmp_path: Path) -> None
 
 
 def test_an_error_of_a_persons_function_is_a_failed_call(tmp_path: Path) -> None:
-    project = _made(tmp_path, "dataclass")
+    project = _made(tmp_path, "pydantic")
     _write(
         project / "tools" / "price.py",
         '    raise ferrule.ToolFailed("no such thing", error_class="invalid_arguments")\n',

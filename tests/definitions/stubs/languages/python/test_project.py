@@ -59,7 +59,7 @@ def test_a_project_can_be_installed(tmp_path: Path, kind: str, name: str) -> Non
     [
         ("client", "msgspec", False, []),
         ("client", "pydantic", False, ['pip install "pydantic>=2.6"']),
-        ("client", "dataclass", True, []),
+        ("client", "msgspec", True, []),
         ("implementation", "msgspec", True, ["pip install -e .", _SETTINGS]),
         (
             "implementation",

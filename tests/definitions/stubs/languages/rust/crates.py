@@ -14,7 +14,6 @@ import msgspec
 from ferrule.contracts.language import Injected, Project, SourceFile, StubKind, StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
-from ferrule.definitions.stubs.placeholder import placeholder_of
 from ferrule.definitions.stubs.tree import type_tree
 from tests.definitions.stubs.languages.toolchains import cargo, rustfmt
 
@@ -64,7 +63,6 @@ def _planned(tool: Given, stem: str, name: str, taken: set[str]) -> ToolPlan:
         output=None if output is None else type_tree(tool.output, f"{name}Output", taken=taken),
         input_schema=raw,
         output_schema=output,
-        placeholder=None if output is None else placeholder_of(output),
         inject=tool.inject,
         builtin=tool.builtin,
     )

@@ -30,11 +30,12 @@ _SLOW = {
     "properties": {"seconds": {"type": "number", "maximum": 10**400}},
     "required": ["seconds"],
 }
+_UNWRITTEN = '    Err(ToolError::new("not implemented yet"))\n'
 _SLOW_BODY = """    for step in 1..=1000 {
         context.progress(f64::from(step), Some(1000.0), "waiting");
         tokio::time::sleep(std::time::Duration::from_secs_f64(input.seconds / 1000.0)).await;
     }
-    generated::placeholder()
+    Ok(serde_json::json!("waited"))
 """
 
 
@@ -87,8 +88,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(LANGUAGE.write(_plan()).files, folder)
     path = folder / "src" / "tools" / "wait.rs"
     text = path.read_text()
-    start, end = text.index("    // TODO"), text.index("    generated::placeholder()\n")
-    path.write_text(text[:start] + _SLOW_BODY + text[end + len("    generated::placeholder()\n") :])
+    start, end = text.index("    // TODO"), text.index(_UNWRITTEN)
+    path.write_text(text[:start] + _SLOW_BODY + text[end + len(_UNWRITTEN) :])
     (folder / "tests").mkdir()
     crate = _plan().project.name.replace("-", "_")
     (folder / "tests" / "settings.rs").write_text(_SETTINGS_TEST.replace("CRATE", crate))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ferrule.contracts.language import Project, Service
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
 from ferrule.definitions.stubs.languages.rust.tools import generated_file, handler_file
@@ -19,10 +21,10 @@ def test_a_persons_file_names_the_types_of_the_contract() -> None:
     assert (own.path, own.standing) == ("src/tools/get_weather.rs", "yours")
 
 
-def test_a_tool_that_nobody_has_written_answers_as_well_as_it_can() -> None:
-    assert "Ok(serde_json::from_str(PLACEHOLDER)?)" in generated_file(tool_plan(gives=WHOLE))[0].text
-    assert "the tool is not implemented yet" in generated_file(tool_plan(gives=WHOLE, placeholder=None))[0].text
-    assert 'json!("not implemented yet")' in generated_file(tool_plan())[0].text
+@pytest.mark.parametrize("gives", [None, WHOLE])
+def test_an_unwritten_body_fails(gives: object) -> None:
+    tool = tool_plan(gives=gives)
+    assert '    Err(ToolError::new("not implemented yet"))\n' in handler_file(tool, plan_of(tool)).text
 
 
 def test_what_is_injected_stands_behind_input_and_context() -> None:

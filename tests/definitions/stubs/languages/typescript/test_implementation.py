@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ferrule.definitions.stubs.languages.typescript import implementation
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
 from tests.definitions.stubs.languages.plans import WHOLE, injected, plan_of, tool_plan
@@ -26,10 +28,9 @@ def test_what_is_injected_is_imported() -> None:
     assert "createGetWeatherTool(\n  shop: Shop,\n  logger: Logger,\n): GetWeatherTool {" in text
 
 
-def test_a_body_that_nobody_has_written_answers_as_well_as_it_can() -> None:
-    assert "    return null;\n" in written()
-    assert "    return { degrees: 0 };\n" in written(WHOLE)
-    assert 'throw new Error("not implemented yet");' in written(WHOLE, placeholder=None)
+@pytest.mark.parametrize("gives", [None, WHOLE])
+def test_an_unwritten_body_fails(gives: Any) -> None:
+    assert 'throw new Error("not implemented yet");' in written(gives)
 
 
 def test_a_test_to_begin_with_takes_the_tool_from_the_box() -> None:

@@ -113,19 +113,8 @@ def implementation_file(tool: ToolPlan, around: Surroundings) -> SourceFile:
 
 
 def _write_body(tool: ToolPlan) -> list[str]:
-    """Writes a body that builds and says that it is none (ADL-41)."""
-    todo = "\t// TODO: do the work; until then this is a placeholder."
-    if tool.output is None:
-        words = f"the tool {tool.name} is not implemented yet"
-        return [todo, f'\treturn map[string]any{{"not_implemented": {quote(words)}}}, nil']
-    lines = [todo, f"\tvar output {tool.type_name}Output"]
-    if tool.placeholder is None:
-        return [*lines, "\treturn output, ErrNotImplemented"]
-    return [
-        *lines,
-        f"\terr := json.Unmarshal([]byte({quote_json(tool.placeholder)}), &output)",
-        "\treturn output, err",
-    ]
+    """Writes a body that builds and fails until somebody has written it (ADL-41): a result nobody computed would go on record."""
+    return ["\t// TODO: do the work.", f"\tvar output {tool.type_name}Output", "\treturn output, ErrNotImplemented"]
 
 
 def test_file(tool: ToolPlan) -> SourceFile:

@@ -25,7 +25,7 @@ class Python:
 
     name = "python"
     title = "Python"
-    flavours: tuple[str, ...] = ("msgspec", "pydantic", "dataclass")
+    flavours: tuple[str, ...] = ("msgspec", "pydantic")
     reserved_types = frozenset(_IMPORTED.split()) | KEYWORDS
     reserved_endings: tuple[str, ...] = ()
     reserved_stems = KEYWORDS | _TAKEN | _DEVICES

@@ -15,7 +15,7 @@ from ferrule.definitions.stubs.languages.python.source_text import plain_lines
 REGISTRY = "tools.registry"
 """The module that binds the functions to their definitions."""
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?")
-_FLAVOURS = {"msgspec": ["msgspec>=0.19"], "pydantic": ["pydantic>=2.6"], "dataclass": []}
+_FLAVOURS = {"msgspec": ["msgspec>=0.19"], "pydantic": ["pydantic>=2.6"]}
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 

@@ -1,4 +1,4 @@
-"""Writes records as classes: msgspec structs, pydantic models or dataclasses.
+"""Writes records as classes: msgspec structs or pydantic models.
 
 Members are in snake case, no keyword, and nothing that a class or an annotation needs. Where that is not their name on the
 wire, the class says so in the words of its library, which `runtime/functions/records.py` reads.
@@ -60,18 +60,13 @@ def class_of(record: RecordType, annotations: Annotations) -> list[str]:
     match flavour:
         case "pydantic":
             return _model(record, fields, annotations, names)
-        case "msgspec":
+        case _:
             annotations.uses.add("msgspec")
             options = ["msgspec.Struct", "kw_only=True", "omit_defaults=True"]
             options += ["forbid_unknown_fields=True"] if record.openness == "closed" and not is_open else []
             head = call(f"class {record.name}(", options, end="):")
-            function = "msgspec.field("
-        case _:
-            annotations.uses.add("dataclasses")
-            head = ["@dataclasses.dataclass(kw_only=True)", f"class {record.name}:"]
-            function = "dataclasses.field("
     fields += [_rest(record, names, annotations, is_mixed=len(members) < len(record.members))] if is_open else []
-    return [*head, *_body(record, fields, function)]
+    return [*head, *_body(record, fields, "msgspec.field(")]
 
 
 def _is_plain_name(name: str) -> bool:
@@ -94,7 +89,6 @@ def _field(member: RecordMember, name: str, record: RecordType, annotations: Ann
         wire = quoted(member.name)
         ways = {
             "msgspec": [f"name={wire}"],
-            "dataclass": [f'metadata={{"name": {wire}}}'],
             "pydantic": [f"validation_alias={wire}", f"serialization_alias={wire}"],
         }
         arguments = [*ways[annotations.flavour], *arguments]
@@ -106,12 +100,9 @@ def _rest(record: RecordType, names: dict[str, str], annotations: Annotations, *
     ways = ("extra", "extra_members", *(f"extra_members_{number}" for number in range(2, len(taken) + 3)))
     name = next(each for each in ways if each not in taken)
     said = annotations.of(Anything() if is_mixed or record.extra is None else record.extra, record)
-    annotation, arguments = f"dict[str, {said}]", ["default_factory=dict", 'metadata={"rest": True}']
-    if annotations.flavour == "msgspec":
-        annotations.uses.add("Annotated")
-        annotation = f'Annotated[{annotation}, msgspec.Meta(extra={{"rest": True}})]'
-        arguments = arguments[:1]
-    return FieldText(name, annotation, "", arguments, ["Members that it does not name."])
+    annotations.uses.add("Annotated")
+    annotation = f'Annotated[dict[str, {said}], msgspec.Meta(extra={{"rest": True}})]'
+    return FieldText(name, annotation, "", ["default_factory=dict"], ["Members that it does not name."])
 
 
 def _model(record: RecordType, fields: list[FieldText], annotations: Annotations, names: dict[str, str]) -> list[str]:

@@ -56,8 +56,7 @@ def _about(tool: ToolPlan) -> list[str]:
 
 def _imports(uses: set[str], imports: list[str]) -> list[str]:
     """Only what the module uses."""
-    standard = ["import dataclasses"] if "dataclasses" in uses else []
-    standard += imported("typing", [name for name in _TYPING if name in uses])
+    standard = imported("typing", [name for name in _TYPING if name in uses])
     third = ["import msgspec"] if "msgspec" in uses else []
     third += imported("msgspec", ["UNSET", "UnsetType"] if "UNSET" in uses else [])
     third += imported("pydantic", [name for name in ("BaseModel", "ConfigDict", "Field") if name in uses])

@@ -60,8 +60,8 @@ def write_imports(code: str, support: str, always: str) -> str:
 def generated_file(tool: ToolPlan) -> tuple[SourceFile, tuple[ToolNote, ...]]:
     """`src/tools/generated/<stem>.rs`."""
     types, notes = write_types(tool)
-    used = write_imports(types, "super::super::support", "{Descriptor, ToolError};")
-    text = f"{header(tool)}\n{used}\n{_descriptor(tool)}\n{_placeholder(tool)}\n{types}"
+    used = write_imports(types, "super::super::support", "Descriptor;")
+    text = f"{header(tool)}\n{used}\n{_descriptor(tool)}\n{types}"
     return SourceFile(f"src/tools/generated/{tool.stem}.rs", text, "generated", tool.tool_id), notes
 
 
@@ -89,18 +89,6 @@ pub fn descriptor() -> Descriptor {{
 def _is_of_objects(schema: msgspec.Raw) -> bool:
     value = msgspec.json.decode(schema)
     return isinstance(value, dict) and value.get("type") == "object"
-
-
-def _placeholder(tool: ToolPlan) -> str:
-    if tool.output_schema is None:
-        before, body = "", f"Ok(serde_json::json!({literal('not implemented yet')}))"
-    elif tool.placeholder is None:
-        before, body = "", 'Err(ToolError::new("the tool is not implemented yet"))'
-    else:
-        before = assigned("const PLACEHOLDER: &str =", raw(tool.placeholder), ";") + "\n"
-        body = "Ok(serde_json::from_str(PLACEHOLDER)?)"
-    head = signature("pub fn placeholder", [], f"Result<{output_type(tool)}, ToolError>")
-    return f"{before}/// A result for a tool that nobody has written yet.\n{head}    {body}\n}}\n"
 
 
 def handler_file(tool: ToolPlan, plan: StubPlan) -> SourceFile:
@@ -134,7 +122,7 @@ def _handle(tool: ToolPlan, given: list[Parameter]) -> str:
     return (
         f"{documentation([lines(tool.description)])}{many}{signature('pub async fn handle', listed, gives)}"
         f"    // TODO: write the tool. What it does not use yet stands here.\n{unused}"
-        f"    generated::placeholder()\n}}\n"
+        '    Err(ToolError::new("not implemented yet"))\n}\n'
     )
 
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-import msgspec
-
 from ferrule.contracts.language import ToolPlan
-from ferrule.contracts.type_tree import RecordType, TypeTree
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependency
-from ferrule.definitions.stubs.languages.typescript.text import imported, listed, literal, own_line
-from ferrule.model.value import JsonValue
+from ferrule.definitions.stubs.languages.typescript.text import imported, listed
 
 _TEST = """\
 import assert from "node:assert/strict";
@@ -33,8 +29,6 @@ test("it does its work", { todo: "what it should give" }, async () => {
 
 def implementation(tool: ToolPlan, dependencies: list[Dependency]) -> str:
     """Returns the file of a tool, which a person writes."""
-    value = msgspec.json.decode(tool.placeholder or b"null")
-    is_unknown = tool.output is not None and not _is_shaped(value, tool.output)
     wanted: dict[str, list[str]] = defaultdict(list)
     for each in dependencies:
         wanted[each.source].append(f"type {each.imported}")
@@ -42,21 +36,10 @@ def implementation(tool: ToolPlan, dependencies: list[Dependency]) -> str:
     imports.append(imported([f"type {tool.type_name}Tool"], f"./generated/{tool.stem}.js"))
     parameters = [f"{each.name}: {each.type}" for each in dependencies]
     begins = listed(f"export function create{tool.type_name}Tool(", parameters, f"): {tool.type_name}Tool {{")
-    if is_unknown:
-        body = '    throw new Error("not implemented yet");\n'
-    else:
-        body = own_line(f"return {literal(value, '    ')};", "    ")
     return (
         f"{''.join(imports)}\n/** Makes the tool. */\n{begins}  return async (input, call) => {{\n"
         "    // TODO: do the work instead. `call.signal` tells when nobody waits any more.\n"
-        f"{body}  }};\n}}\n"
-    )
-
-
-def _is_shaped(value: JsonValue, tree: TypeTree) -> bool:
-    """Tells whether a placeholder is of the type: a schema may accept what the type leaves out."""
-    return (
-        isinstance(value, dict) if isinstance(tree.find_declaration(tree.root.name), RecordType) else value is not None
+        '    throw new Error("not implemented yet");\n  };\n}\n'
     )
 
 

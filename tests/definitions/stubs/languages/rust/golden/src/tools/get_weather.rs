@@ -25,7 +25,7 @@ pub async fn handle(
     let _ = logger;
     let _ = limits_config;
     let _ = stations;
-    generated::placeholder()
+    Err(ToolError::new("not implemented yet"))
 }
 
 #[cfg(test)]

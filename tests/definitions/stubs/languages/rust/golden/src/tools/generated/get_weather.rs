@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::support::{Descriptor, ToolError};
+use super::super::support::Descriptor;
 
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
@@ -47,15 +47,6 @@ pub fn descriptor() -> Descriptor {
         output_schema: Some(OUTPUT_SCHEMA),
         strict: false,
     }
-}
-
-const PLACEHOLDER: &str = r#"{
-  "degrees": 0
-}"#;
-
-/// A result for a tool that nobody has written yet.
-pub fn placeholder() -> Result<GetWeatherOutput, ToolError> {
-    Ok(serde_json::from_str(PLACEHOLDER)?)
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::support::{Descriptor, ToolError};
+use super::super::support::Descriptor;
 
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
@@ -108,11 +108,6 @@ pub fn descriptor() -> Descriptor {
         output_schema: None,
         strict: false,
     }
-}
-
-/// A result for a tool that nobody has written yet.
-pub fn placeholder() -> Result<serde_json::Value, ToolError> {
-    Ok(serde_json::json!("not implemented yet"))
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

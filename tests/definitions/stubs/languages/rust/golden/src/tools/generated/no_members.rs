@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::support::{Descriptor, ToolError};
+use super::super::support::Descriptor;
 
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
@@ -21,11 +21,6 @@ pub fn descriptor() -> Descriptor {
         output_schema: None,
         strict: false,
     }
-}
-
-/// A result for a tool that nobody has written yet.
-pub fn placeholder() -> Result<serde_json::Value, ToolError> {
-    Ok(serde_json::json!("not implemented yet"))
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
