@@ -182,3 +182,17 @@ def _told_apart(names: list[str], style: Style, used: set[str]) -> dict[str, str
             given[name] = made
             used.add(made)
     return given
+
+
+class Names:
+    """Names given out one after another, none of them twice."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._used = set(taken)
+
+    def give(self, *wanted: str) -> str:
+        """Returns the first of the wanted names that is free, or the last with a number behind it."""
+        numbered = (f"{wanted[-1]}{number}" for number in range(2, len(self._used) + 3))
+        found = next(each for each in (*wanted, *numbered) if each not in self._used)
+        self._used.add(found)
+        return found

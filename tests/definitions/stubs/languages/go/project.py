@@ -115,10 +115,9 @@ def write_project(folder: Path) -> Path:
     text = path.read_text()
     start, end = text.index("\t// TODO"), text.rindex("}")
     text = text[:start] + (PROGRAMS / "handler.go").read_text() + text[end:]
-    path.write_text(text.replace('"encoding/json"', '"os"\n\t"time"'))
+    path.write_text(text.replace('import "context"', 'import (\n\t"context"\n\t"os"\n\t"time"\n)'))
     path = folder / "tools" / "say.go"
-    text = re.sub(r"\t// TODO.*(?=\n})", "\treturn input.Text, nil", path.read_text(), flags=re.DOTALL)
-    path.write_text(text.replace('\n\t"encoding/json"', ""))
+    path.write_text(re.sub(r"\t// TODO.*(?=\n})", "\treturn input.Text, nil", path.read_text(), flags=re.DOTALL))
     go().run("build", "-o", "server", ".", cwd=folder)
     return folder
 

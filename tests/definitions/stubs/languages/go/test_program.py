@@ -51,7 +51,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = ferrule("gen", "go", "--project", "--out", "stubs", folder=folder)
     assert made.code == 0, made.err
     path = folder / "stubs" / "tools" / "total.go"
-    text = path.read_text().replace('"encoding/json"', '"fmt"')
+    text = path.read_text().replace('import "context"', 'import (\n\t"context"\n\t"fmt"\n)')
     path.write_text(text[: text.index("\t// TODO")] + _WORK)
     go().run("build", "-o", "clerk", ".", cwd=folder / "stubs")
     return folder

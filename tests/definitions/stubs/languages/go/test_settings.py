@@ -6,7 +6,7 @@ import pytest
 
 from ferrule.contracts.language import Project, Section
 from ferrule.definitions.stubs.languages.go.settings import type_of, write_config, write_value
-from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
+from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.model.value import JsonValue
 from tests.definitions.stubs.languages.plans import plan_of
 
@@ -38,7 +38,7 @@ def test_a_setting_has_a_type_and_an_expression(value: JsonValue, kind: str, exp
 
 def test_groups_within_groups_are_structs_of_their_own() -> None:
     mail = Section(name="mail", settings={"sender": "a", "server": {"port": 25}})
-    file = write_config(Surroundings(plan_of(project=Project(name="x", version="1", sections=(mail,)))))
+    file = write_config(GoSurroundings(plan_of(project=Project(name="x", version="1", sections=(mail,)))))
     assert (file.path, file.standing) == ("config/config_gen.go", "generated")
     assert "type MailServerConfig struct {\n\tPort int64\n}" in file.text
     assert "\tcfg.Mail.Server.Port = 25\n" in file.text
@@ -47,6 +47,6 @@ def test_groups_within_groups_are_structs_of_their_own() -> None:
 
 def test_what_has_to_be_filled_in_brings_what_does_it() -> None:
     mail = Section(name="mail", settings={"sender": "${SENDER}"})
-    file = write_config(Surroundings(plan_of(project=Project(name="x", version="1", sections=(mail,)))))
+    file = write_config(GoSurroundings(plan_of(project=Project(name="x", version="1", sections=(mail,)))))
     assert "\tenv := func(" in file.text
     assert '\tcfg.Mail.Sender = env("SENDER")\n' in file.text

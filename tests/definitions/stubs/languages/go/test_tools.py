@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.definitions.stubs.languages.go import tools
-from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
+from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.definitions.stubs.languages.go.types import Scope
 from tests.definitions.stubs.languages.plans import WHOLE, injected, plan_of, tool_plan
 
@@ -13,7 +13,7 @@ from tests.definitions.stubs.languages.plans import WHOLE, injected, plan_of, to
 def test_a_persons_file_is_held_to_the_generated_one() -> None:
     tool = tool_plan(gives=WHOLE)
     generated = tools.generated_file(tool, Scope(plan_of(tool)))
-    own = tools.implementation_file(tool, Surroundings(plan_of(tool)))
+    own = tools.implementation_file(tool, GoSurroundings(plan_of(tool)))
     assert (generated.path, generated.standing) == ("tools/get_weather_gen.go", "generated")
     assert (own.path, own.standing) == ("tools/get_weather.go", "yours")
     signature = "GetWeatherHandler(ctx context.Context, input GetWeatherInput) (GetWeatherOutput, error)"
@@ -26,7 +26,7 @@ def test_a_persons_file_is_held_to_the_generated_one() -> None:
 
 def test_a_person_is_given_what_the_tool_needs() -> None:
     tool = tool_plan(inject=injected("shop", "logger"))
-    text = tools.implementation_file(tool, Surroundings(plan_of(tool))).text
+    text = tools.implementation_file(tool, GoSurroundings(plan_of(tool))).text
     assert "func NewGetWeatherTool(shopService shop.Shop, logger *slog.Logger) *GetWeatherTool {" in text
     assert '"log/slog"' in text and '"clerk/internal/shop"' in text
 
@@ -35,7 +35,7 @@ def test_a_person_is_given_what_the_tool_needs() -> None:
 def test_an_unwritten_body_fails(gives: object) -> None:
     """ADL-41: it compiles, and nothing takes it for a result."""
     tool = tool_plan(gives=gives)
-    text = tools.implementation_file(tool, Surroundings(plan_of(tool))).text
+    text = tools.implementation_file(tool, GoSurroundings(plan_of(tool))).text
     assert "\tvar output GetWeatherOutput\n\treturn output, ErrNotImplemented\n" in text
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from ferrule.contracts.language import Project, Service
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
+from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
 from ferrule.definitions.stubs.languages.rust.tools import generated_file, handler_file
 from tests.definitions.stubs.languages.plans import CITY, WHOLE, injected, plan_of, tool_plan
 
@@ -13,7 +14,7 @@ from tests.definitions.stubs.languages.plans import CITY, WHOLE, injected, plan_
 def test_a_persons_file_names_the_types_of_the_contract() -> None:
     tool = tool_plan(gives=WHOLE)
     generated, _ = generated_file(tool)
-    own = handler_file(tool, plan_of(tool))
+    own = handler_file(tool, RustSurroundings(plan_of(tool)))
     assert "input: generated::GetWeatherInput" in own.text
     assert "Result<generated::GetWeatherOutput, ToolError>" in own.text
     assert tool.contract not in own.text.lower() + generated.text.lower()
@@ -24,12 +25,14 @@ def test_a_persons_file_names_the_types_of_the_contract() -> None:
 @pytest.mark.parametrize("gives", [None, WHOLE])
 def test_an_unwritten_body_fails(gives: object) -> None:
     tool = tool_plan(gives=gives)
-    assert '    Err(ToolError::new("not implemented yet"))\n' in handler_file(tool, plan_of(tool)).text
+    assert (
+        '    Err(ToolError::new("not implemented yet"))\n' in handler_file(tool, RustSurroundings(plan_of(tool))).text
+    )
 
 
 def test_what_is_injected_stands_behind_input_and_context() -> None:
     tool = tool_plan(inject=injected("logger", "shop"))
-    text = handler_file(tool, plan_of(tool)).text
+    text = handler_file(tool, RustSurroundings(plan_of(tool))).text
     wanted = ("input: generated::GetWeatherInput", "context: Context", "logger: Logger", "shop: Arc<dyn")
     names = [text.index(each) for each in wanted]
     assert names == sorted(names)
@@ -43,7 +46,7 @@ def test_many_parameters_are_allowed_where_there_are_many() -> None:
 
     def text(count: int) -> str:
         tool = tool_plan(inject=injected(*(f"s{at}" for at in range(count))))
-        return handler_file(tool, plan_of(tool, project=project)).text
+        return handler_file(tool, RustSurroundings(plan_of(tool, project=project))).text
 
     assert "too_many_arguments" in text(6)
     assert "too_many_arguments" not in text(5)

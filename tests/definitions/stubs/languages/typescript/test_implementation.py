@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.stubs.languages.typescript import implementation
-from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
+from ferrule.definitions.stubs.languages.typescript.surroundings import TypeScriptSurroundings
 from tests.definitions.stubs.languages.plans import WHOLE, injected, plan_of, tool_plan
 
 
 def written(gives: Any = None, **more: Any) -> str:
     tool = tool_plan(gives=gives, **more)
-    return implementation.implementation(tool, Dependencies(plan_of(tool)).of(tool))
+    return implementation.implementation(tool, TypeScriptSurroundings(plan_of(tool)).dependencies(tool))
 
 
 def test_a_persons_file_has_one_typed_function() -> None:

@@ -14,7 +14,7 @@ from ferrule.definitions.stubs.languages.go import client
 from ferrule.definitions.stubs.languages.go.names import SUPPORT, WINDOWS_NAMES, support_names
 from ferrule.definitions.stubs.languages.go.project import module_in, project_files, registry_file, service_file
 from ferrule.definitions.stubs.languages.go.settings import write_config
-from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
+from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.definitions.stubs.languages.go.text import shared_file
 from ferrule.definitions.stubs.languages.go.tools import (
     PACKAGE,
@@ -54,18 +54,18 @@ class Go:
 
 
 def _implementation(plan: StubPlan, scope: Scope) -> list[SourceFile]:
-    around = Surroundings(plan)
+    around = GoSurroundings(plan)
     files = [file for tool in plan.tools for file in _tool_files(tool, scope, around)]
     files += [registry_file(plan, around), shared_file("tools", PACKAGE)]
     if any(tool.builtin for tool in plan.tools):
         files.append(shared_file("builtin", PACKAGE))
-    files += [service_file(each, around) for each in around.packages.values()]
+    files += [service_file(each, around) for each in around.services.values()]
     if around.needs_config:
         files.append(write_config(around))
     return [*files, shared_file("server", PACKAGE), *project_files(plan, around)] if plan.is_project else files
 
 
-def _tool_files(tool: ToolPlan, scope: Scope, around: Surroundings) -> list[SourceFile]:
+def _tool_files(tool: ToolPlan, scope: Scope, around: GoSurroundings) -> list[SourceFile]:
     if tool.builtin:
         return [builtin_file(tool)]
     return [implementation_file(tool, around), generated_file(tool, scope), test_file(tool)]

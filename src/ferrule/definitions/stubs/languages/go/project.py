@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable
 
 from ferrule.contracts.language import SourceFile, StubPlan, ToolPlan
-from ferrule.definitions.stubs.languages.go.surroundings import Package, Surroundings
+from ferrule.definitions.stubs.languages.go.names import lower_first
+from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.definitions.stubs.languages.go.text import (
     SHARED,
     align_columns,
@@ -19,6 +20,7 @@ from ferrule.definitions.stubs.languages.go.text import (
     write_source,
 )
 from ferrule.definitions.stubs.languages.go.tools import PACKAGE, name_maker
+from ferrule.definitions.stubs.surroundings import ServiceNames
 
 GO = "1.24"
 """The oldest Go that compiles the stubs."""
@@ -29,7 +31,7 @@ _MODULE_WORDS = """\
 _MODULE = re.compile(rb'(?m)^module[ \t]+"?([A-Za-z0-9][A-Za-z0-9._~/-]*)"?[ \t]*(//.*)?$')
 
 
-def project_files(plan: StubPlan, around: Surroundings) -> list[SourceFile]:
+def project_files(plan: StubPlan, around: GoSurroundings) -> list[SourceFile]:
     """Writes the files of a project."""
     return [
         module_file(around.module, plan.project.language_version, _MODULE_WORDS),
@@ -52,7 +54,7 @@ def module_in(read: Callable[[str], bytes | None]) -> str:
     return found[1].decode() if found is not None else ""
 
 
-def _main(plan: StubPlan, around: Surroundings) -> str:
+def _main(plan: StubPlan, around: GoSurroundings) -> str:
     given = "logger, config.Load(logger)" if around.needs_config else "logger"
     name, version = quote(plan.project.name), quote(plan.project.version)
     lines = [
@@ -74,7 +76,7 @@ def _main(plan: StubPlan, around: Surroundings) -> str:
     return write_source(SHARED, "main", lines, imports)
 
 
-def _readme(plan: StubPlan, around: Surroundings) -> str:
+def _readme(plan: StubPlan, around: GoSurroundings) -> str:
     project = plan.project
     program = around.module.rpartition("/")[2]
     told = f"{_prose(project.description)}\n\n" if project.description.strip() else ""
@@ -106,13 +108,13 @@ def _prose(text: str) -> str:
     return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!&~" else one for one in one_line(text))
 
 
-def registry_file(plan: StubPlan, around: Surroundings) -> SourceFile:
+def registry_file(plan: StubPlan, around: GoSurroundings) -> SourceFile:
     """Writes what makes every tool, and each service that one of them needs once."""
     takes = "logger *slog.Logger, cfg *config.Config" if around.needs_config else "logger *slog.Logger"
     lines = [
         "// Tools makes all tools, in the order of the definitions.",
         f"func Tools({takes}) ([]Tool, error) {{",
-        *(line for package in around.used for line in _service(package, around)),
+        *(line for each in around.used for line in _service(each, around)),
         "\treturn []Tool{",
         *(f"\t\t{_made(tool, around)}," for tool in plan.tools),
         "\t}, nil",
@@ -124,30 +126,29 @@ def registry_file(plan: StubPlan, around: Surroundings) -> SourceFile:
     return SourceFile(f"{PACKAGE}/registry_gen.go", write_source(SHARED, PACKAGE, lines, imports), "generated")
 
 
-def _service(package: Package, around: Surroundings) -> list[str]:
-    variable = around.variables[package.service.name]
-    problem = quote(f"the service {package.service.name} cannot be made: ".replace("%", "%%") + "%w")
+def _service(names: ServiceNames, around: GoSurroundings) -> list[str]:
+    name = names.service.name
+    problem = quote(f"the service {name} cannot be made: ".replace("%", "%%") + "%w")
     return [
-        f"\t{variable}, err := {package.name}.{package.factory}(logger, cfg)",
+        f"\t{names.variable}, err := {around.packages[name]}.{names.factory}(logger, cfg)",
         "\tif err != nil {",
         f"\t\treturn nil, fmt.Errorf({problem}, err)",
         "\t}",
     ]
 
 
-def _made(tool: ToolPlan, around: Surroundings) -> str:
+def _made(tool: ToolPlan, around: GoSurroundings) -> str:
     if tool.builtin:
         return f"{name_maker(tool)}()"
     given = ", ".join(each.argument for each in around.dependencies(tool))
     return f"{name_maker(tool)}(New{tool.type_name}Tool({given}))"
 
 
-def service_file(package: Package, around: Surroundings) -> SourceFile:
+def service_file(names: ServiceNames, around: GoSurroundings) -> SourceFile:
     """Writes the stub of a service (ADL-44)."""
-    interface, impl = package.interface, package.implementation
-    told = package.service.description or f"{interface} is the service {package.service.name}."
+    interface, impl = names.interface, f"{lower_first(names.interface)}Impl"
     lines = [
-        *write_comment([told]),
+        *write_comment([names.service.description or f"{interface} is the service {names.service.name}."]),
         f"type {interface} interface {{",
         "\t// TODO: say what tools may ask of it.",
         "}",
@@ -156,11 +157,12 @@ def service_file(package: Package, around: Surroundings) -> SourceFile:
         *align_columns([["logger", "*slog.Logger"], ["cfg", "*config.Config"]]),
         "}",
         "",
-        f"// {package.factory} makes the service.",
-        f"func {package.factory}(logger *slog.Logger, cfg *config.Config) ({interface}, error) {{",
+        f"// {names.factory} makes the service.",
+        f"func {names.factory}(logger *slog.Logger, cfg *config.Config) ({interface}, error) {{",
         "\t// TODO: open what it needs.",
         f"\treturn &{impl}{{logger: logger, cfg: cfg}}, nil",
         "}",
     ]
-    path = f"internal/{package.folder}/{package.folder}.go"
-    return SourceFile(path, write_source("", package.name, lines, [around.config_import]), "yours")
+    path = f"internal/{names.module}/{names.module}.go"
+    package = around.packages[names.service.name]
+    return SourceFile(path, write_source("", package, lines, [around.config_import]), "yours")

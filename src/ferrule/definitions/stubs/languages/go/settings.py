@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from ferrule.contracts.language import SourceFile
 from ferrule.definitions.stubs.identifiers import identifiers
 from ferrule.definitions.stubs.languages.go.names import exported, take_name
-from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
+from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.definitions.stubs.languages.go.text import SHARED, quote, write_source, write_struct
 from ferrule.definitions.stubs.languages.go.types import INT
+from ferrule.definitions.stubs.surroundings import Variable, has_variables, split_setting
 from ferrule.model.value import JsonValue
 
 PACKAGE = "config"
-_VARIABLE = re.compile(r"^\$([A-Za-z_][A-Za-z0-9_]*)\Z|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}")
 _ENVIRONMENT = """\
 	missing := map[string]bool{}
 	env := func(name string, otherwise ...string) string {
@@ -29,7 +28,7 @@ _ENVIRONMENT = """\
 	}"""
 
 
-def write_config(around: Surroundings) -> SourceFile:
+def write_config(around: GoSurroundings) -> SourceFile:
     """Writes the settings as types, and what sets them as the agent file says."""
     groups = _Groups(around)
     rows = []
@@ -37,14 +36,13 @@ def write_config(around: Surroundings) -> SourceFile:
         kind = around.sections[section.name]
         rows.append([kind.field, kind.type])
         groups.add(kind.type, f"cfg.{kind.field}", section.settings)
-    is_filled_in = any("env(" in _strip_literals(line) for line in groups.sets)
     lines = [
         "// Config is all settings.",
         *write_struct("Config", rows),
         *groups.types,
         "// Load gives the settings of the definitions, with what the environment says.",
         "func Load(logger *slog.Logger) *Config {",
-        *(_ENVIRONMENT.split("\n") if is_filled_in else []),
+        *(_ENVIRONMENT.split("\n") if groups.reads_environment else []),
         "\tcfg := &Config{}",
         *groups.sets,
         "\treturn cfg",
@@ -53,17 +51,13 @@ def write_config(around: Surroundings) -> SourceFile:
     return SourceFile("config/config_gen.go", write_source(SHARED, PACKAGE, lines), "generated")
 
 
-def _strip_literals(line: str) -> str:
-    """Returns a line without its literals."""
-    return re.sub(r'"(?:[^"\\]|\\.)*"', "", line)
-
-
 class _Groups:
     """The groups of settings, and those within them."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: GoSurroundings) -> None:
         self.types: list[str] = []
         self.sets: list[str] = []
+        self.reads_environment = False
         self._style = exported(around.acronyms)
         self._taken = {"Config", "Load", *(each.type for each in around.sections.values())}
 
@@ -79,6 +73,7 @@ class _Groups:
                 inner.append((go, f"{place}.{field}", value))
             else:
                 go = type_of(value)
+                self.reads_environment |= has_variables(value)
                 self.sets.append(f"\t{place}.{field} = {write_value(value)}")
             rows.append([field, go])
         self.types += [f"// {name} is a group of settings.", *write_struct(name, rows)]
@@ -131,13 +126,9 @@ def write_value(value: JsonValue) -> str:
 
 def _write_text(text: str) -> str:
     """Writes a text, put together where the environment says parts of it."""
-    parts: list[str] = []
-    at = 0
-    for found in _VARIABLE.finditer(text):
-        parts += [quote(text[at : found.start()])] if found.start() > at else []
-        otherwise = "" if found[3] is None else f", {quote(found[3])}"
-        parts.append(f"env({quote(found[1] or found[2])}{otherwise})")
-        at = found.end()
-    if at < len(text) or not parts:
-        parts.append(quote(text[at:]))
-    return " + ".join(parts)
+    return " + ".join(quote(each) if isinstance(each, str) else _read(each) for each in split_setting(text))
+
+
+def _read(variable: Variable) -> str:
+    otherwise = "" if variable.otherwise is None else f", {quote(variable.otherwise)}"
+    return f"env({quote(variable.name)}{otherwise})"

@@ -7,7 +7,7 @@ import msgspec
 from ferrule.contracts.language import SourceFile, ToolPlan
 from ferrule.definitions.stubs.languages.go.checks import Checks
 from ferrule.definitions.stubs.languages.go.names import lower_first, safe_stem
-from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
+from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.definitions.stubs.languages.go.text import (
     one_line,
     quote,
@@ -87,7 +87,7 @@ def _is_object(schema: msgspec.Raw) -> bool:
     return isinstance(found, dict) and found.get("type") == "object"
 
 
-def implementation_file(tool: ToolPlan, around: Surroundings) -> SourceFile:
+def implementation_file(tool: ToolPlan, around: GoSurroundings) -> SourceFile:
     """Writes the file that a person fills in (ADL-41, ADL-43)."""
     name = tool.type_name
     given = around.dependencies(tool)

@@ -8,19 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ferrule.contracts.language import SourceFile, StubPlan, ToolNote, ToolPlan
-from ferrule.definitions.stubs.languages.python.injection import (
-    Parameter,
-    ServiceText,
-    config_lines,
-    has_config,
-    import_lines,
-    imports_of,
-    parameters,
-    services_of,
-)
 from ferrule.definitions.stubs.languages.python.source_text import (
     call,
     docstring,
@@ -29,7 +19,15 @@ from ferrule.definitions.stubs.languages.python.source_text import (
     plain_lines,
     quoted,
 )
+from ferrule.definitions.stubs.languages.python.surroundings import (
+    Parameter,
+    PythonSurroundings,
+    config_lines,
+    import_lines,
+    own_imports,
+)
 from ferrule.definitions.stubs.languages.python.type_module import GENERATED, type_module
+from ferrule.definitions.stubs.surroundings import ServiceNames
 
 _INDENT = " " * 4
 _FUTURE = ["", "from __future__ import annotations", ""]
@@ -40,14 +38,15 @@ _YOURS = "This file is yours: it is written once, and never again."
 def implementation_files(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNote]]:
     """The files of a plan, and where types are looser than a reader would expect."""
     tools = [tool for tool in plan.tools if not tool.builtin]
+    around = PythonSurroundings(plan)
     files = [
         _shared("tools/__init__.py", ['"""Tools that Ferrule runs."""']),
         _shared("tools/_generated/__init__.py", ['"""Types of the tools."""']),
-        _shared("tools/registry.py", list(_registry(plan, tools))),
+        _shared("tools/registry.py", list(_registry(around, tools))),
     ]
-    if has_config(plan):
+    if around.needs_config:
         about = ['"""The settings of the agent."""', *_FUTURE]
-        files.append(_shared("tools/_generated/_config.py", [*about, *config_lines(plan.project)]))
+        files.append(_shared("tools/_generated/_config.py", [*about, *config_lines(around)]))
     notes: list[ToolNote] = []
     targets = _targets(plan)
     for tool in plan.tools:
@@ -55,15 +54,15 @@ def implementation_files(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNot
         notes += found
         files.append(SourceFile(f"tools/_generated/{tool.stem}.py", text, "generated", tool.tool_id))
         if not tool.builtin:
-            given = parameters(tool, plan.project)
+            given = around.function_parameters(tool)
             files.append(
                 SourceFile(f"tools/{tool.stem}.py", _function(tool, targets[tool.stem], given), "yours", tool.tool_id)
             )
             files.append(SourceFile(f"tests/test_{tool.stem}.py", _test_of(tool, given), "yours", tool.tool_id))
-    services = services_of(plan.project)
+    services = around.services.values()
     if services:
         files.append(_shared("services/__init__.py", ['"""Services that tools are given."""']))
-    files += [SourceFile(f"services/{each.module}.py", _service(each), "yours") for each in services.values()]
+    files += [SourceFile(f"services/{each.module}.py", _service(each), "yours") for each in services]
     return files, notes
 
 
@@ -91,11 +90,12 @@ def _gives(tool: ToolPlan) -> str:
 
 def _function(tool: ToolPlan, target: str, given: list[Parameter]) -> str:
     """A person's file."""
-    standard, own = imports_of(given)
     texts = [each.text for each in given]
-    needs_any = tool.output is None or any("Any" in each.kind for each in given)
-    names = [*(["Annotated"] if any("Annotated[" in text for text in texts) else []), *(["Any"] if needs_any else [])]
-    standard += imported("typing", names)
+    names = [
+        *(["Annotated"] if any("Annotated[" in text for text in texts) else []),
+        *(["Any"] if tool.output is None else []),
+    ]
+    standard = [*_logging(given), *imported("typing", names)]
     input_type = f"input: ferrule.Arguments[{tool.type_name}Input]"
     todo = call("raise NotImplementedError(", [quoted(f"{tool.stem} is not written yet")], _INDENT)
     return _joined(
@@ -104,7 +104,7 @@ def _function(tool: ToolPlan, target: str, given: list[Parameter]) -> str:
             *_FUTURE,
             *([*standard, ""] if standard else []),
             "import ferrule",
-            *import_lines([*own, *_types(tool)]),
+            *import_lines([*own_imports(given), *_types(tool)]),
             "",
             "",
             kept(f"@ferrule.tool({quoted(target)})"),
@@ -149,11 +149,15 @@ def _test_of(tool: ToolPlan, given: list[Parameter]) -> str:
     )
 
 
-def _registry(plan: StubPlan, tools: list[ToolPlan]) -> Iterator[str]:
+def _logging(given: Iterable[Parameter]) -> list[str]:
+    return ["import logging"] if any(each.entry == "logger" for each in given) else []
+
+
+def _registry(around: PythonSurroundings, tools: list[ToolPlan]) -> Iterator[str]:
     """The module that Ferrule finds the functions by."""
-    given = {tool.stem: parameters(tool, plan.project) for tool in tools}
-    services = list(services_of(plan.project).values())
-    standard, own = imports_of([each for every in given.values() for each in every])
+    given = {tool.stem: around.function_parameters(tool) for tool in tools}
+    services = list(around.services.values())
+    every = [each for parameters in given.values() for each in parameters]
     yield from docstring(
         [
             "The tools of this folder. Ferrule finds it by `[functions] modules`.",
@@ -162,17 +166,14 @@ def _registry(plan: StubPlan, tools: list[ToolPlan]) -> Iterator[str]:
         ]
     )
     yield from _FUTURE
-    is_loose = any(tool.output is None for tool in tools) or any(
-        "Any" in each.kind for every in given.values() for each in every
-    )
-    calls = [line for line in standard if "collections" not in line]
-    names = ["Awaitable", "Callable", *(["Mapping"] if len(calls) < len(standard) else [])] if tools else []
-    yield from [*calls, *imported("collections.abc", names), *imported("typing", ["Any"] if is_loose else [])]
+    is_loose = any(tool.output is None for tool in tools)
+    names = ["Awaitable", "Callable"] if tools else []
+    yield from [*_logging(every), *imported("collections.abc", names), *imported("typing", ["Any"] if is_loose else [])]
     if tools:
         yield from ["", "import ferrule"]
     aliased = [(f"services.{each.module}", each.factory, f"_make_{each.module}") for each in services]
     aliased += [("tools", tool.stem, f"_{tool.stem}") for tool in tools]
-    yield from import_lines([*own, *(each for tool in tools for each in _types(tool))], aliased)
+    yield from import_lines([*own_imports(every), *(each for tool in tools for each in _types(tool))], aliased)
     if services:
         factories = [f"_make_{each.module}" for each in services]
         yield from ["", *call("SERVICES = [", factories, end="]")]
@@ -183,7 +184,7 @@ def _registry(plan: StubPlan, tools: list[ToolPlan]) -> Iterator[str]:
         yield kept(f"{tool.stem}: {handler} = _{tool.stem}.{tool.stem}")
 
 
-def _service(text: ServiceText) -> str:
+def _service(text: ServiceNames) -> str:
     """A person's file."""
     name = " ".join(plain_lines(text.service.name))
     mark = [f"@ferrule.service({quoted(text.service.name)})"] if _ENTRY.fullmatch(text.service.name) else []

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
-from ferrule.contracts.language import Section, SourceFile, StubPlan
-from ferrule.definitions.stubs.languages.rust.injection import section_fields, section_types
+from ferrule.contracts.language import SourceFile
+from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
 from ferrule.definitions.stubs.languages.rust.text import GENERATED, assigned, lines, literal, member_names
+from ferrule.definitions.stubs.surroundings import SectionNames, has_variables, split_setting
 from ferrule.model.value import JsonValue
 
-_VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^}]*))?\}", re.ASCII)
-_WHOLE_VARIABLE = re.compile(r"\$(\w+)", re.ASCII)
 _I64 = 2**63
 
 
-def config_file(plan: StubPlan) -> SourceFile:
-    """`src/config.rs`."""
-    fields, types = section_fields(plan.project), section_types(plan.project)
-    sections = [_section(each, types[each.name]) for each in plan.project.sections]
-    members = [
-        (fields[each.name], types[each.name], f"{types[each.name]}::from_env()") for each in plan.project.sections
-    ]
-    structs = "\n".join([_struct("Config", "All settings.", members), *sections])
-    variable = _VARIABLE_OF if 'variable("' in structs else ""
+def config_file(around: RustSurroundings) -> SourceFile:
+    """Writes `src/config.rs`."""
+    sections = around.sections.values()
+    members = [(each.field, each.type, f"{each.type}::from_env()") for each in sections]
+    structs = "\n".join([_struct("Config", "All settings.", members), *map(_section, sections)])
+    variable = _VARIABLE_OF if any(has_variables(dict(each.section.settings)) for each in sections) else ""
     about = "//! Settings of the agent file. `$NAME` in them is a variable of the environment."
     return SourceFile("src/config.rs", f"{GENERATED}\n{about}\n\n{structs}{variable}", "generated")
 
@@ -58,10 +53,11 @@ impl {name} {{
 """
 
 
-def _section(section: Section, name: str) -> str:
-    fields = member_names(section.settings)
-    members = [(fields[key], *_setting(value)) for key, value in section.settings.items()]
-    return _struct(name, f"The settings of {' '.join(lines(section.name))}.", members)
+def _section(names: SectionNames) -> str:
+    settings = names.section.settings
+    fields = member_names(settings)
+    members = [(fields[key], *_setting(value)) for key, value in settings.items()]
+    return _struct(names.type, f"The settings of {' '.join(lines(names.section.name))}.", members)
 
 
 def _setting(value: JsonValue) -> tuple[str, str]:
@@ -80,18 +76,14 @@ def _setting(value: JsonValue) -> tuple[str, str]:
 
 
 def _text(text: str) -> str:
-    """A text with what the environment says in place of `${NAME}` and `${NAME:-default}`, or of `$NAME` where it is all of it."""
-    if whole := _WHOLE_VARIABLE.fullmatch(text):
-        return f'variable({literal(whole[1])}, "")'
-    parts, at = [], 0
-    for found in _VARIABLE.finditer(text):
-        parts += [literal(text[at : found.start()])] if found.start() > at else []
-        parts.append(f"&variable({literal(found[1])}, {literal(found[2] or '')})")
-        at = found.end()
-    if not parts:
-        return f"{literal(text)}.to_string()"
-    parts += [literal(text[at:])] if at < len(text) else []
-    return parts[0].lstrip("&") if len(parts) == 1 else f"[{', '.join(parts)}].concat()"
+    """Writes a text with the environment's part of it."""
+    parts = [
+        literal(each) if isinstance(each, str) else f"&variable({literal(each.name)}, {literal(each.otherwise or '')})"
+        for each in split_setting(text)
+    ]
+    if len(parts) > 1:
+        return f"[{', '.join(parts)}].concat()"
+    return parts[0].removeprefix("&") if parts[0].startswith("&") else f"{parts[0]}.to_string()"
 
 
 def _json(value: JsonValue) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ferrule.contracts.language import NextStep, SourceFile, StubOutput, StubPlan, ToolNote
 from ferrule.definitions.stubs.languages.rust.client import client_files
 from ferrule.definitions.stubs.languages.rust.project import shared_files
+from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
 from ferrule.definitions.stubs.languages.rust.text import RESERVED_STEMS, RESERVED_TYPES
 from ferrule.definitions.stubs.languages.rust.tools import generated_file, handler_file
 
@@ -27,14 +28,15 @@ class Rust:
 def _implementation(plan: StubPlan) -> StubOutput:
     # Built-in tools are Ferrule's to run, so there is nothing to implement.
     tools = tuple(tool for tool in plan.tools if not tool.builtin)
+    around = RustSurroundings(plan)
     files: list[SourceFile] = []
     notes: list[ToolNote] = []
     for tool in tools:
         made, found = generated_file(tool)
-        files += [handler_file(tool, plan), made]
+        files += [handler_file(tool, around), made]
         notes += found
     steps = (NextStep("cargo test"),) if plan.is_project else ()
-    return StubOutput((*files, *shared_files(plan, tools)), tuple(notes), steps)
+    return StubOutput((*files, *shared_files(plan, tools, around)), tuple(notes), steps)
 
 
 LANGUAGE = Rust()

@@ -9,9 +9,9 @@ from importlib.resources import files
 
 from ferrule.contracts.language import SourceFile, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.rust.config import config_file
-from ferrule.definitions.stubs.languages.rust.injection import needs_config
 from ferrule.definitions.stubs.languages.rust.readmes import client_readme, readme
 from ferrule.definitions.stubs.languages.rust.registration import registration, service_files
+from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
 from ferrule.definitions.stubs.languages.rust.text import GENERATED, KEYWORDS, documentation, lines, one_line
 
 _PACKAGE = re.compile(r"[^a-z0-9_-]+")
@@ -41,25 +41,25 @@ def support_files(folder: str, names: Mapping[str, str]) -> list[SourceFile]:
     ]
 
 
-def shared_files(plan: StubPlan, tools: Sequence[ToolPlan]) -> list[SourceFile]:
+def shared_files(plan: StubPlan, tools: Sequence[ToolPlan], around: RustSurroundings) -> list[SourceFile]:
     """Everything of implementation stubs that is no single tool's."""
     modules = "".join(f"pub mod {stem};\n" for stem in sorted(tool.stem for tool in tools))
     made = [
-        SourceFile("src/tools/mod.rs", registration(plan, tools, modules), "generated"),
+        SourceFile("src/tools/mod.rs", registration(tools, around, modules), "generated"),
         SourceFile("src/tools/generated/mod.rs", f"{GENERATED}\n{modules}", "generated"),
         *support_files("src/tools/support", {"mod": "tool", "mcp": "mcp", "values": "values"}),
     ]
-    if needs_config(plan.project, plan.tools):
-        made.append(config_file(plan))
-    if plan.project.services:
-        made += service_files(plan)
-    return made + (_project(plan) if plan.is_project else [])
+    if around.needs_config:
+        made.append(config_file(around))
+    if around.services:
+        made += service_files(around)
+    return made + (_project(plan, around) if plan.is_project else [])
 
 
-def _project(plan: StubPlan) -> list[SourceFile]:
+def _project(plan: StubPlan, around: RustSurroundings) -> list[SourceFile]:
     package = _package(plan)
-    modules = "pub mod config;\n" if needs_config(plan.project, plan.tools) else ""
-    modules += "pub mod services;\n" if plan.project.services else ""
+    modules = "pub mod config;\n" if around.needs_config else ""
+    modules += "pub mod services;\n" if around.services else ""
     return [
         *_crate(plan, package, f"{modules}pub mod tools;\n"),
         SourceFile("README.md", readme(plan, package), "yours"),

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ferrule.contracts.language import Service, SourceFile, StubPlan, ToolPlan
-from ferrule.definitions.stubs.languages.rust.injection import (
-    factory,
-    interface,
-    parameters,
-    service_modules,
-    service_variable,
-)
+from ferrule.contracts.language import SourceFile, ToolPlan
+from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
 from ferrule.definitions.stubs.languages.rust.text import GENERATED, assigned, call, documentation, lines, signature
+from ferrule.definitions.stubs.surroundings import ServiceNames
 
 
-def registration(plan: StubPlan, tools: Sequence[ToolPlan], modules: str) -> str:
-    """`src/tools/mod.rs`."""
-    asked = {each.name for tool in tools for each in tool.inject if each.kind == "service"}
-    services = [each for each in plan.project.services if each.name in asked]
-    passed = [each.passed for tool in tools for each in parameters(tool, plan.project)]
+def registration(tools: Sequence[ToolPlan], around: RustSurroundings, modules: str) -> str:
+    """Writes `src/tools/mod.rs`."""
+    services = around.used
+    passed = [each.passed for tool in tools for each in around.function_parameters(tool)]
     body = ""
     if services or any("config" in each for each in passed):
         body += "    let config = Arc::new(crate::config::Config::from_env());\n"
-    for service in services:
-        module = service_modules(plan.project)[service.name]
-        made = f"crate::services::{module}::{factory(service)}(Logger, config.clone())?"
-        body += assigned(f"let {service_variable(module)} =", made, ";", 4)
-    registered = "".join(_registered(tool, plan) for tool in tools)
+    for each in services:
+        made = f"crate::services::{each.module}::{each.factory}(Logger, config.clone())?"
+        body += assigned(f"let {each.variable} =", made, ";", 4)
+    registered = "".join(_registered(tool, around) for tool in tools)
     logger = "Logger, " if services or "Logger" in passed else ""
     return f"""{GENERATED}
 //! The tools, and what they are given.
@@ -46,8 +39,8 @@ pub fn all() -> Result<Vec<Tool>, ToolError> {{
 """
 
 
-def _registered(tool: ToolPlan, plan: StubPlan) -> str:
-    given = parameters(tool, plan.project)
+def _registered(tool: ToolPlan, around: RustSurroundings) -> str:
+    given = around.function_parameters(tool)
     if not given:
         return f"    let descriptor = {tool.stem}::descriptor();\n    tools.push(Tool::new(descriptor, {tool.stem}::handle));\n"
     kept = dict.fromkeys(each.passed.split(".")[0] for each in given if "." in each.passed)
@@ -60,22 +53,20 @@ def _registered(tool: ToolPlan, plan: StubPlan) -> str:
     )
 
 
-def service_files(plan: StubPlan) -> list[SourceFile]:
-    """A module for each service: a person's."""
-    modules = service_modules(plan.project)
-    declared = "".join(f"pub mod {module};\n" for module in sorted(modules.values()))
+def service_files(around: RustSurroundings) -> list[SourceFile]:
+    """Writes a module for each service: a person's."""
+    services = around.services.values()
+    declared = "".join(f"pub mod {module};\n" for module in sorted(each.module for each in services))
     text = f"{GENERATED}\n//! What tools are given.\n\n{declared}"
     made = [SourceFile("src/services/mod.rs", text, "generated")]
-    for each in plan.project.services:
-        made.append(SourceFile(f"src/services/{modules[each.name]}.rs", _service(each), "yours"))
-    return made
+    return [*made, *(SourceFile(f"src/services/{each.module}.rs", _service(each), "yours") for each in services)]
 
 
-def _service(service: Service) -> str:
-    trait = interface(service)
-    head = documentation([lines(service.description) or [f"{trait}."]], mark="//!")
+def _service(names: ServiceNames) -> str:
+    trait = names.interface
+    head = documentation([lines(names.service.description) or [f"{trait}."]], mark="//!")
     made = signature(
-        f"pub fn {factory(service)}",
+        f"pub fn {names.factory}",
         ["logger: Logger", "config: Arc<Config>"],
         f"Result<Arc<dyn {trait}>, ToolError>",
     )

@@ -154,14 +154,14 @@ RESERVED_STEMS = (KEYWORDS | DEVICES) | frozenset(
     serde serde_json serde_repr services std support tokio tools
     """.split()  # noqa: SIM905
 )
-_MEMBERS = Style(snake, KEYWORDS | {"self", "Self"}, longest=50)
+MEMBERS = Style(snake, KEYWORDS | {"self", "Self"}, longest=50)
 _VARIANTS = Style(pascal, frozenset({"Self"}), longest=50)
 _REST = ("extra", "other_members", "further_members", "members_without_name")
 
 
 def member_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
     """Identifiers of fields and parameters."""
-    return identifiers(names, _MEMBERS, taken)
+    return identifiers(names, MEMBERS, taken)
 
 
 def variant_names(words: Iterable[str]) -> dict[str, str]:
@@ -171,10 +171,5 @@ def variant_names(words: Iterable[str]) -> dict[str, str]:
 
 def rest_name(names: Iterable[str]) -> str:
     """What the field is called that holds the members without a field."""
-    wanted = {_MEMBERS.made(name) for name in names}
+    wanted = {MEMBERS.made(name) for name in names}
     return next((each for each in _REST if each not in wanted), _REST[0])
-
-
-def type_names(names: Iterable[str], acronyms: frozenset[str]) -> dict[str, str]:
-    """Identifiers of types that are no tree's."""
-    return identifiers(names, Style(pascal, acronyms=acronyms, longest=50))

@@ -6,8 +6,8 @@ import re
 
 import msgspec
 
-from ferrule.contracts.language import SourceFile, StubPlan, ToolNote, ToolPlan
-from ferrule.definitions.stubs.languages.rust.injection import Parameter, parameters
+from ferrule.contracts.language import SourceFile, ToolNote, ToolPlan
+from ferrule.definitions.stubs.languages.rust.surroundings import Parameter, RustSurroundings
 from ferrule.definitions.stubs.languages.rust.text import (
     assigned,
     documentation,
@@ -91,9 +91,9 @@ def _is_of_objects(schema: msgspec.Raw) -> bool:
     return isinstance(value, dict) and value.get("type") == "object"
 
 
-def handler_file(tool: ToolPlan, plan: StubPlan) -> SourceFile:
-    """`src/tools/<stem>.rs`: a person's."""
-    given = parameters(tool, plan.project)
+def handler_file(tool: ToolPlan, around: RustSurroundings) -> SourceFile:
+    """Writes `src/tools/<stem>.rs`: a person's."""
+    given = around.function_parameters(tool)
     text = f"{_top(tool, given)}\n{_handle(tool, given)}\n{_TESTS}"
     return SourceFile(f"src/tools/{tool.stem}.rs", text, "yours", tool.tool_id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ferrule.contracts.language import ToolPlan
-from ferrule.definitions.stubs.languages.typescript.dependencies import Dependency
+from ferrule.definitions.stubs.languages.typescript.surroundings import Dependency
 from ferrule.definitions.stubs.languages.typescript.text import imported, listed
 
 _TEST = """\
@@ -31,7 +31,7 @@ def implementation(tool: ToolPlan, dependencies: list[Dependency]) -> str:
     """Returns the file of a tool, which a person writes."""
     wanted: dict[str, list[str]] = defaultdict(list)
     for each in dependencies:
-        wanted[each.source].append(f"type {each.imported}")
+        wanted[each.source].append(f"type {each.type}")
     imports = [imported(sorted(names), f"../{source}.js") for source, names in sorted(wanted.items())]
     imports.append(imported([f"type {tool.type_name}Tool"], f"./generated/{tool.stem}.js"))
     parameters = [f"{each.name}: {each.type}" for each in dependencies]

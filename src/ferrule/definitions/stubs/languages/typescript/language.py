@@ -12,9 +12,9 @@ from importlib.resources import files
 from ferrule.contracts.language import NextStep, SourceFile, StubOutput, StubPlan
 from ferrule.definitions.stubs.languages.typescript.client import client_index
 from ferrule.definitions.stubs.languages.typescript.definitions import DefinitionFile, definition_file, variables
-from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
 from ferrule.definitions.stubs.languages.typescript.implementation import implementation, test_skeleton
 from ferrule.definitions.stubs.languages.typescript.project import main, packages, project_files
+from ferrule.definitions.stubs.languages.typescript.surroundings import TypeScriptSurroundings
 from ferrule.definitions.stubs.languages.typescript.text import SHARED
 from ferrule.definitions.stubs.languages.typescript.wiring import config, service, tool_box
 
@@ -58,20 +58,20 @@ def _client(plan: StubPlan, made: list[DefinitionFile]) -> Iterator[SourceFile]:
 
 
 def _implementation(plan: StubPlan, made: list[DefinitionFile], named: dict[str, str]) -> Iterator[SourceFile]:
-    dependencies = Dependencies(plan)
+    around = TypeScriptSurroundings(plan, (f"{name}Definition" for name in named.values()))
     remote = ("connection", "remote") if any(tool.builtin for tool in plan.tools) else ()
     yield from _support("src/ferrule", plan, "tool", *remote, *(("server",) if plan.is_project else ()))
-    yield SourceFile("src/config.ts", config(dependencies), "generated")
-    yield SourceFile("src/tools/index.ts", tool_box(plan, dependencies), "generated")
+    yield SourceFile("src/config.ts", config(around), "generated")
+    yield SourceFile("src/tools/index.ts", tool_box(plan, around), "generated")
     for tool, each in zip(plan.tools, made, strict=True):
         yield SourceFile(f"src/tools/generated/{tool.stem}.ts", each.text, "generated", tool.tool_id)
         if not tool.builtin:
-            text = implementation(tool, dependencies.of(tool))
+            text = implementation(tool, around.dependencies(tool))
             yield SourceFile(f"src/tools/{tool.stem}.ts", text, "yours", tool.tool_id)
             test = test_skeleton(tool, named[tool.stem])
             yield SourceFile(f"test/{tool.stem}.test.ts", test, "yours", tool.tool_id)
-    for found in dependencies.services:
-        yield SourceFile(f"src/services/{found.file}.ts", service(found), "yours")
+    for found in around.services.values():
+        yield SourceFile(f"src/services/{found.module}.ts", service(found), "yours")
     if plan.is_project:
         yield SourceFile("src/main.ts", main(plan), "generated")
 

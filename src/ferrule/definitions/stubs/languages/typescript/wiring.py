@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-
-from ferrule.contracts.language import Injected, StubPlan
+from ferrule.contracts.language import StubPlan
+from ferrule.definitions.stubs.identifiers import Names
 from ferrule.definitions.stubs.languages.typescript.definitions import variables
-from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies, SectionType, ServiceFile
+from ferrule.definitions.stubs.languages.typescript.surroundings import TypeScriptSurroundings
 from ferrule.definitions.stubs.languages.typescript.text import (
-    KEYWORDS,
     SHARED,
     Call,
-    Names,
     call,
-    camel_style,
     comment,
     imported,
     listed,
@@ -26,9 +21,9 @@ from ferrule.definitions.stubs.languages.typescript.text import (
     string,
 )
 from ferrule.definitions.stubs.languages.typescript.types import SAFE
+from ferrule.definitions.stubs.surroundings import SectionNames, ServiceNames, Variable, has_variables, split_setting
 from ferrule.model.value import JsonValue
 
-_VARIABLE = re.compile(r"^\$([A-Za-z_][A-Za-z0-9_]*)$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}")
 _READING = """\
 /** An environment variable; one that is not set is told, and empty. */
 function variable(logger: Logger, name: string, otherwise?: string): string {
@@ -41,39 +36,22 @@ function variable(logger: Logger, name: string, otherwise?: string): string {
 """
 
 
-def tool_box(plan: StubPlan, dependencies: Dependencies) -> str:
+def tool_box(plan: StubPlan, around: TypeScriptSurroundings) -> str:
     """Returns `src/tools/index.ts`."""
     named = variables(plan)
     makers = {tool.stem: f"create{tool.type_name}Tool" for tool in plan.tools if not tool.builtin}
-    definitions = [f"{name}Definition" for name in named.values()]
-    names = Names(
-        (
-            "Config",
-            "Logger",
-            "ToolBox",
-            "config",
-            "logger",
-            "remoteTool",
-            "toolBox",
-            *makers.values(),
-            *definitions,
-            *KEYWORDS,
-        )
-    )
     imports = [
         imported(["type Config"], "../config.js"),
         *([imported(["remoteTool"], "../ferrule/remote.js")] if len(makers) < len(plan.tools) else []),
         imported(["ToolBox", "type Logger"], "../ferrule/tool.js"),
     ]
-    services: dict[str, str] = {}
     lines = []
-    for each in dependencies.needed:
-        factory = names.give(each.factory, f"{each.factory}Service")
+    factories = Names(each.variable for each in around.used)
+    for each in around.used:
+        factory = factories.give(each.factory, f"{each.factory}Service")
         alias = each.factory if factory == each.factory else f"{each.factory} as {factory}"
-        imports.append(imported([alias], f"../services/{each.file}.js"))
-        made = camel_style(plan.project.acronyms).made(each.service.name)
-        services[each.service.name] = variable = names.give(made, f"{made}Service")
-        lines.append(call((factory, ["logger", "config"]), "  ", f"const {variable} = "))
+        imports.append(imported([alias], f"../services/{each.module}.js"))
+        lines.append(call((factory, ["logger", "config"]), "  ", f"const {each.variable} = "))
     lines.append("  const toolBox = new ToolBox();\n")
     for tool in plan.tools:
         definition = f"{named[tool.stem]}Definition"
@@ -81,28 +59,18 @@ def tool_box(plan: StubPlan, dependencies: Dependencies) -> str:
             work: Call = ("remoteTool", [definition])
         else:
             imports.append(imported([makers[tool.stem]], f"./{tool.stem}.js"))
-            work = (makers[tool.stem], [_argument(each, dependencies, services) for each in tool.inject])
+            work = (makers[tool.stem], [each.argument for each in around.dependencies(tool)])
         imports.append(imported([definition], f"./generated/{tool.stem}.js"))
         lines.append(call(("toolBox.add", [definition, work]), "  "))
     kinds = {each.kind for tool in plan.tools for each in tool.inject}
-    logger = "logger" if services or "logger" in kinds else "_logger"
-    config = "config" if services or kinds & {"config", "section"} else "_config"
+    logger = "logger" if around.used or "logger" in kinds else "_logger"
+    config = "config" if around.used or kinds & {"config", "section"} else "_config"
     begins = listed("export function buildToolBox(", [f"{logger}: Logger", f"{config}: Config"], "): ToolBox {")
     words = comment(["All tools, ready to be run. Services are made once."])
     return "\n".join((SHARED, "".join(imports), f"{words}{begins}{''.join(lines)}  return toolBox;\n}}\n"))
 
 
-def _argument(injected: Injected, dependencies: Dependencies, services: Mapping[str, str]) -> str:
-    match injected.kind:
-        case "logger" | "config":
-            return injected.kind
-        case "section":
-            return next(each.access for each in dependencies.sections if each.section.name == injected.name)
-        case "service":
-            return services[injected.name]
-
-
-def service(found: ServiceFile) -> str:
+def service(found: ServiceNames) -> str:
     """Returns the file of a service, which a person writes."""
     imports = imported(["type Config"], "../config.js") + imported(["type Logger"], "../ferrule/tool.js")
     words = comment(said(found.service.description) or ["What tools use of the service."])
@@ -118,9 +86,9 @@ def service(found: ServiceFile) -> str:
     )
 
 
-def config(dependencies: Dependencies) -> str:
+def config(around: TypeScriptSurroundings) -> str:
     """Returns `src/config.ts`: types are what `loadConfig` returns."""
-    sections = dependencies.sections
+    sections = around.sections.values()
     settings = "".join(map(_settings, sections))
     logger = "logger" if "variable(" in settings else "_logger"
     body = f"  return {{\n{settings}  }};\n" if settings else "  return {};\n"
@@ -137,7 +105,7 @@ def config(dependencies: Dependencies) -> str:
     )
 
 
-def _settings(found: SectionType) -> str:
+def _settings(found: SectionNames) -> str:
     value = literal(dict(found.section.settings), "    ", _setting)
     return own_line(f"{property_name(found.section.name)}: {value},", "    ")
 
@@ -146,20 +114,17 @@ def _setting(value: JsonValue) -> str:
     """Returns a value of the agent file, with the environment's part of it."""
     if isinstance(value, int) and abs(value) > SAFE:
         return f"{value}n"
-    found = list(_VARIABLE.finditer(value)) if isinstance(value, str) else []
-    if not isinstance(value, str) or not found:
+    if not has_variables(value):
         return scalar(value)
-    if found[0][0] == value:
-        return _read(found[0])
-    ends = [0, *(each.end() for each in found)]
-    texts = [value[end : each.start()] for end, each in zip(ends, found, strict=False)]
-    parts = [f"{_plain(text)}${{{_read(each)}}}" for text, each in zip(texts, found, strict=True)]
-    return f"`{''.join(parts)}{_plain(value[ends[-1] :])}`"
+    parts = split_setting(value)
+    if len(parts) == 1 and isinstance(parts[0], Variable):
+        return _read(parts[0])
+    return f"`{''.join(_plain(each) if isinstance(each, str) else f'${{{_read(each)}}}' for each in parts)}`"
 
 
-def _read(found: re.Match[str]) -> str:
-    otherwise = [] if found[3] is None else [string(found[3])]
-    return f"variable({', '.join(['logger', string(found[1] or found[2]), *otherwise])})"
+def _read(variable: Variable) -> str:
+    otherwise = [] if variable.otherwise is None else [string(variable.otherwise)]
+    return f"variable({', '.join(['logger', string(variable.name), *otherwise])})"
 
 
 def _plain(text: str) -> str:

@@ -14,11 +14,11 @@ pub mod get_weather;
 /// Every tool, in the order of the definitions. Services are made once.
 pub fn all() -> Result<Vec<Tool>, ToolError> {
     let config = Arc::new(crate::config::Config::from_env());
-    let stations_service = crate::services::stations::new_stations(Logger, config.clone())?;
+    let stations = crate::services::stations::new_stations(Logger, config.clone())?;
     let mut tools = Vec::new();
     tools.push({
         let config = config.clone();
-        let stations_service = stations_service.clone();
+        let stations = stations.clone();
         let descriptor = get_weather::descriptor();
         Tool::new(descriptor, move |input, context| {
             get_weather::handle(
@@ -26,7 +26,7 @@ pub fn all() -> Result<Vec<Tool>, ToolError> {
                 context,
                 Logger,
                 config.limits.clone(),
-                stations_service.clone(),
+                stations.clone(),
             )
         })
     });
