@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from ferrule.contracts.type_tree import (
@@ -11,16 +9,11 @@ from ferrule.contracts.type_tree import (
     Anything,
     Declaration,
     Enumeration,
-    ListOf,
-    MapOf,
     NamedType,
     Null,
     Nullable,
-    RecordType,
-    TupleOf,
     Type,
     TypeTree,
-    Union,
 )
 from ferrule.definitions.stubs.alternatives import Alternative, alternatives
 from ferrule.definitions.stubs.growth import ANYTHING, DEEPEST, Growth, TypeNames, is_definition, key_of, saying
@@ -30,6 +23,7 @@ from ferrule.definitions.stubs.lists import list_type
 from ferrule.definitions.stubs.places import NEUTRAL, Document, Node, Place
 from ferrule.definitions.stubs.records import SHAPING, object_type
 from ferrule.definitions.stubs.scalars import plain, scalar
+from ferrule.definitions.stubs.type_walk import names_in, parts_of
 from ferrule.definitions.stubs.unions import losing_nothing, union_type
 from ferrule.model.value import JsonValue
 
@@ -165,29 +159,5 @@ def _in_order(declared: dict[str, Declaration], root: str) -> tuple[Declaration,
         name = ahead.pop()
         if name not in found:
             found[name] = declared[name]
-            ahead += reversed(_mentioned(declared[name]))
+            ahead += reversed([each for part in parts_of(declared[name]) for each in names_in(part)])
     return tuple(found.values())
-
-
-def _mentioned(declaration: Declaration) -> list[str]:
-    inner: list[Any] = []
-    match declaration:
-        case RecordType():
-            inner = [member.type for member in declaration.members]
-            if declaration.extra is not None:
-                inner.append(declaration.extra)
-        case Union():
-            inner = [variant.type for variant in declaration.variants]
-        case Alias():
-            inner = [declaration.type]
-    found: list[str] = []
-    inner.reverse()
-    while inner:
-        match inner.pop():
-            case NamedType(name):
-                found.append(name)
-            case ListOf(item) | MapOf(item) | Nullable(item):
-                inner.append(item)
-            case TupleOf(items, _, rest):
-                inner += [*([] if rest is None else [rest]), *reversed(items)]
-    return found

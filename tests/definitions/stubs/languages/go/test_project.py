@@ -122,7 +122,7 @@ def test_calls_that_run_are_answered_when_the_input_ends(project: Path) -> None:
 
 def test_no_arguments_are_an_empty_object(project: Path) -> None:
     with running(project) as server:
-        for params in ({"name": "loose"}, {"name": "loose", "arguments": None}):
+        for params in ({"name": "say"}, {"name": "say", "arguments": None}):
             assert not server.ask("tools/call", params)["isError"]
 
 

@@ -103,14 +103,10 @@ def test_all_of_it_is_formatted_and_vetted(workbench: Workbench) -> None:
     go().run("vet", "./tools/", cwd=workbench.folder)
 
 
-def test_tools_that_nobody_has_written_answer_what_their_schemas_allow(workbench: Workbench) -> None:
+def test_unwritten_tools_fail_whatever_they_give(workbench: Workbench) -> None:
     """ADL-41"""
     answers = workbench.calls([(case.name, case.accepts[0]) for case in CASES])
-    judged = [
-        answer.error or compile_schema(msgspec.json.encode(case.schema)).is_valid(answer.value)
-        for case, answer in zip(CASES, answers, strict=True)
-    ]
-    assert judged == [True] * len(CASES)
+    assert {answer.error for answer in answers} == {"this tool is not implemented yet"}
 
 
 @pytest.mark.parametrize(

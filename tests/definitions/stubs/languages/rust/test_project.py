@@ -31,6 +31,7 @@ _SLOW = {
     "required": ["seconds"],
 }
 _UNWRITTEN = '    Err(ToolError::new("not implemented yet"))\n'
+_FOUND_BODY = '    Ok(serde_json::from_value(serde_json::json!({ "total": 3 }))?)\n'
 _SLOW_BODY = """    for step in 1..=1000 {
         context.progress(f64::from(step), Some(1000.0), "waiting");
         tokio::time::sleep(std::time::Duration::from_secs_f64(input.seconds / 1000.0)).await;
@@ -83,12 +84,14 @@ def _cargo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project as it comes, with one tool that a person has written."""
+    """A project as it comes, with two tools that a person has written."""
     folder = tmp_path_factory.mktemp("clerk")
     write(LANGUAGE.write(_plan()).files, folder)
     path = folder / "src" / "tools" / "wait.rs"
     text = path.read_text()
     start, end = text.index("    // TODO"), text.index(_UNWRITTEN)
+    order = folder / "src" / "tools" / "find_order.rs"
+    order.write_text(order.read_text().replace(_UNWRITTEN, _FOUND_BODY))
     path.write_text(text[:start] + _SLOW_BODY + text[end + len(_UNWRITTEN) :])
     (folder / "tests").mkdir()
     crate = _plan().project.name.replace("-", "_")
@@ -150,6 +153,8 @@ def test_a_project_serves_its_tools_over_stdio(project: Path) -> None:
         found = ask("tools/call", {"name": "find_order", "arguments": {"id": "A1"}}, 4)["result"]
         assert found["isError"] is False
         assert isinstance(found["structuredContent"]["total"], int)
+        unwritten = ask("tools/call", {"name": "hostile 0", "arguments": {"id": "A1"}}, 5)["result"]
+        assert (unwritten["isError"], unwritten["content"][0]["text"]) == (True, "not implemented yet")
         refused = ask("tools/call", {"name": "find_order", "arguments": {"id": 5}}, 5)["result"]
         assert refused["isError"] is True
         assert "expected a string" in refused["content"][0]["text"]

@@ -49,7 +49,7 @@ spec:
       schema: {type: object, properties: {seconds: {type: number}}}
     - id: read
 """
-_UNWRITTEN = "    return null;\n"
+_UNWRITTEN = '    throw new Error("not implemented yet");\n'
 _FOUND = """\
     call.report({ progress: 1, total: 2, message: "looking" });
     logger.info("found", { orderRepo });

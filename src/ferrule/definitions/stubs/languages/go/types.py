@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import NamedTuple, assert_never
-
-import msgspec
 
 from ferrule.contracts.language import StubPlan, ToolNote
 from ferrule.contracts.type_tree import (
@@ -37,14 +36,14 @@ from ferrule.contracts.type_tree import (
     TypeTree,
     Union,
 )
+from ferrule.definitions.stubs.comments import describe_type, shorten
 from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers
 from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, declared_names, exported, take_name
 from ferrule.definitions.stubs.languages.go.text import align_columns, one_line, quote, write_comment
-from ferrule.model.value import JsonValue
+from ferrule.definitions.stubs.type_walk import may_be_null
 
 RAW, NUMBER = "json.RawMessage", "json.Number"
 INT, UINT = range(-(2**63), 2**63), range(2**64)
-_LONGEST = 400
 _BIG = "its bounds go beyond 64 bits, so it is a json.Number in Go"
 _MIXED = "neither a tag nor the kind of JSON tells its variants apart, so it is a json.RawMessage in Go"
 _TAGGABLE = re.compile(r"[A-Za-z0-9!#$%&()*+./:;<=>?@\[\]^_{|}~ -]+")
@@ -148,12 +147,6 @@ class Tree:
         """Writes a type where it stands alone: any value is kept as it came."""
         return RAW if isinstance(type_, Anything | Null) else self.go(type_)
 
-    def takes_null(self, type_: Type) -> bool:
-        """Tells whether null is a value of a type."""
-        if isinstance(type_, NamedType) and isinstance(alias := self.declared[type_.name], Alias):
-            return self.takes_null(alias.type)
-        return isinstance(type_, Anything | Null | Nullable)
-
     def _contains(self, type_: Type, name: str, seen: set[str]) -> bool:
         """Tells whether a value of a type would hold one of the record `name` in itself."""
         if not isinstance(type_, NamedType) or type_.name in seen:
@@ -199,15 +192,12 @@ class Tree:
 
     def _field(self, record: RecordType, member: RecordMember, name: str) -> Field:
         type_ = member.type
-        told = _describe(member.words)
-        if isinstance(type_, Constant):
-            told.append(f"It is always {_json(type_.value)}.")
-        if isinstance(type_, Null):
-            told.append("It is always null.")
+        facts = []
+        if isinstance(type_, Constant | Null):
+            facts.append(f"It is always {shorten(type_.value if isinstance(type_, Constant) else None)}.")
         if isinstance(type_, TupleOf):
-            told.append(f"Its items are {self._items(type_)}.")
-        if isinstance(type_, TextType) and type_.format:
-            told.append("Base64." if type_.format == "binary" else f"Format: {type_.format}.")
+            facts.append(f"Its items are {self._items(type_)}.")
+        told = _describe(member.words, type_, facts)
         go, ending = self._place(record, member)
         if NUMBER in go:
             step = member.name.replace("~", "~0").replace("/", "~1")
@@ -222,7 +212,7 @@ class Tree:
             return f"*{go}" if is_endless else go, ""
         if go == RAW:
             return go, ",omitempty"
-        if self.takes_null(member.type):
+        if may_be_null(member.type, self.declared):
             return f"Optional[{self.go(strip_null(member.type))}]", ",omitzero"
         return (go, ",omitzero") if go.startswith(("[]", "map[")) else (f"*{go}", ",omitempty")
 
@@ -281,9 +271,9 @@ class Tree:
             go = self.member_type(variant.type)
             told = ""
             if isinstance(variant.type, Constant):
-                told = f"It is {_json(variant.type.value)}."
+                told = f"It is {shorten(variant.type.value)}."
             elif union.tag is not None and variant.tags:
-                told = f"Where {one_line(union.tag)} is {' or '.join(map(_json, variant.tags))}."
+                told = f"Where {one_line(union.tag)} is {' or '.join(map(shorten, variant.tags))}."
             is_nilable = go.startswith(("[]", "map["))
             fields.append(Field(names[variant.word], go if is_nilable else f"*{go}", "", write_comment([told], "\t")))
         return fields
@@ -397,20 +387,7 @@ def strip_null(type_: Type) -> Type:
     return type_.inner if isinstance(type_, Nullable) else type_
 
 
-def _describe(words: TypeAnnotations) -> list[str]:
-    """Writes what a reader is told, as paragraphs."""
-    parts = [words.description] if words.description.strip() else []
-    if words.limits:
-        parts.append(f"Checked: {'; '.join(words.limits)}.")
-    if words.has_default:
-        parts.append(f"Default, which is not filled in: {_json(words.default)}.")
-    if words.examples:
-        parts.append(f"Examples: {', '.join(map(_json, words.examples))}.")
-    if words.is_deprecated:
-        parts.append("Deprecated: the definition says so.")
-    return parts
-
-
-def _json(value: JsonValue) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _describe(words: TypeAnnotations, type_: Type | None = None, facts: Sequence[str] = ()) -> list[str]:
+    """Says what a reader should know of a type, as paragraphs."""
+    deprecated = "Deprecated: the definition says so."
+    return [words.description, *describe_type(words, type_, facts=facts, deprecated=deprecated)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ferrule.contracts.type_tree import (
     Alias,
@@ -28,6 +28,7 @@ from ferrule.contracts.type_tree import (
     Union,
 )
 from ferrule.definitions.stubs.languages.python.source_text import literal
+from ferrule.definitions.stubs.type_walk import may_be_null
 
 _SCALARS: dict[type, str] = {Null: "None", Boolean: "bool", Integer: "int", Number: "float", TextType: "str"}
 
@@ -49,22 +50,9 @@ class Annotations:
         """Tells where a type is looser than a reader would expect."""
         self.notes[TypeNote(declaration.pointer, f"{declaration.name}: {message}")] = None
 
-    def takes_null(self, made: Type, met: tuple[str, ...] = ()) -> bool:
-        """Whether null is among the values of a type."""
-        match made:
-            case Nullable() | Null() | Anything():
-                return True
-            case NamedType(name) if name not in met:
-                match self.declared[name]:
-                    case Alias(type=inner):
-                        return self.takes_null(inner, (*met, name))
-                    case Union(variants=variants):
-                        return any(self.takes_null(each.type, (*met, name)) for each in variants)
-        return False
-
     def has_three_states(self, member: RecordMember) -> bool:
         """Whether a member may be there, null, or left out."""
-        return not member.is_required and self.takes_null(member.type)
+        return not member.is_required and may_be_null(member.type, self.declared)
 
     def of(self, made: Type, within: Declaration) -> str:
         """The annotation of a type that a declaration needs."""
@@ -131,22 +119,3 @@ def joined(parts: Iterable[str]) -> str:
         inside = ", ".join(part.removeprefix("Literal[").removesuffix("]") for part in literals)
         once = [f"Literal[{inside}]", *(part for part in once if part not in literals)]
     return "Any" if "Any" in once else " | ".join(once)
-
-
-def names_in(declaration: Declaration) -> Iterator[str]:
-    """The names of others that are needed before a declaration that is no class."""
-    match declaration:
-        case Union(variants=variants):
-            ahead = [each.type for each in variants]
-        case Alias(type=made):
-            ahead = [made]
-        case _:
-            return
-    while ahead:
-        match ahead.pop():
-            case NamedType(name):
-                yield name
-            case ListOf(inner) | MapOf(inner) | Nullable(inner):
-                ahead.append(inner)
-            case TupleOf(items, _, rest):
-                ahead += [*items, *([] if rest is None else [rest])]

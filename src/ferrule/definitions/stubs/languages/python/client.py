@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import SourceFile, StubPlan, ToolNote, ToolPlan
-from ferrule.definitions.stubs.languages.python.source_text import call, docstring, imported, plain_lines, quoted
+from ferrule.definitions.stubs.comments import split_lines
+from ferrule.definitions.stubs.languages.python.source_text import call, docstring, imported, quoted
 from ferrule.definitions.stubs.languages.python.type_module import GENERATED, type_module
 
 _INDENT = " " * 4
@@ -27,7 +28,7 @@ def client_files(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNote]]:
 def _function(tool: ToolPlan) -> list[str]:
     output = f"{tool.type_name}Output" if tool.output is not None else "Any"
     takes = ["caller: Caller", f"input: {tool.type_name}Input", "**options: Unpack[CallOptions]"]
-    about = plain_lines(tool.description) or [f"Call {' '.join(plain_lines(tool.name)) or tool.stem}."]
+    about = split_lines(tool.description) or [f"Call {' '.join(split_lines(tool.name)) or tool.stem}."]
     passed = [quoted(tool.name), "input", output, "**options"]
     return [
         "",

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ferrule.contracts.language import SourceFile, StubPlan, ToolNote, ToolPlan
+from ferrule.definitions.stubs.comments import one_line, split_lines
 from ferrule.definitions.stubs.languages.python.source_text import (
     call,
     docstring,
     imported,
     kept,
-    plain_lines,
     quoted,
 )
 from ferrule.definitions.stubs.languages.python.surroundings import (
@@ -76,7 +76,7 @@ def _shared(path: str, lines: list[str]) -> SourceFile:
 
 def name_of(tool: ToolPlan) -> str:
     """What a tool is called, on one line."""
-    return " ".join(plain_lines(tool.name)) or tool.stem
+    return one_line(tool.name) or tool.stem
 
 
 def _types(tool: ToolPlan) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ def _function(tool: ToolPlan, target: str, given: list[Parameter]) -> str:
             *call(
                 f"async def {tool.stem}(", ["context: ferrule.Context", input_type, *texts], end=f") -> {_gives(tool)}:"
             ),
-            *docstring(plain_lines(tool.description) or [f"Run {name_of(tool)}."], _INDENT),
+            *docstring(split_lines(tool.description) or [f"Run {name_of(tool)}."], _INDENT),
             f"{_INDENT}# TODO: write what it does.",
             *todo,
         ]
@@ -186,7 +186,7 @@ def _registry(around: PythonSurroundings, tools: list[ToolPlan]) -> Iterator[str
 
 def _service(text: ServiceNames) -> str:
     """A person's file."""
-    name = " ".join(plain_lines(text.service.name))
+    name = one_line(text.service.name)
     mark = [f"@ferrule.service({quoted(text.service.name)})"] if _ENTRY.fullmatch(text.service.name) else []
     about = ["Make the service, when a tool first needs it.", ""]
     about += ["It may also ask for `config`, for a section (`mail_config`) and for other services."]
@@ -199,7 +199,7 @@ def _service(text: ServiceNames) -> str:
             "",
             "",
             f"class {text.interface}:",
-            *docstring(plain_lines(text.service.description) or [f"What tools know as {name}."], _INDENT),
+            *docstring(split_lines(text.service.description) or [f"What tools know as {name}."], _INDENT),
             "",
             "",
             *mark,

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from ferrule.contracts.language import NextStep, SourceFile, StubPlan, ToolPlan
 from ferrule.contracts.type_tree import RecordType
+from ferrule.definitions.stubs.comments import one_line
 from ferrule.definitions.stubs.identifiers import words
 from ferrule.definitions.stubs.languages.python.records import member_names
-from ferrule.definitions.stubs.languages.python.source_text import plain_lines
 
 REGISTRY = "tools.registry"
 """The module that binds the functions to their definitions."""
@@ -53,7 +53,7 @@ def _slug(name: str) -> str:
 
 
 def _toml(text: str) -> str:
-    return json.dumps(" ".join(plain_lines(text)), ensure_ascii=False)
+    return json.dumps(one_line(text), ensure_ascii=False)
 
 
 def _distribution(name: str) -> str:
@@ -97,7 +97,7 @@ def _packaging(plan: StubPlan) -> str:
 
 
 def _readme(plan: StubPlan) -> str:
-    title = " ".join(plain_lines(plan.project.name)) or "Tools"
+    title = one_line(plan.project.name) or "Tools"
     title = re.sub(r"[^\w .-]", "", title) or "Tools"
     if plan.kind == "client":
         return _client_page(title, plan)

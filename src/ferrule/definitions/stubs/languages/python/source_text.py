@@ -6,14 +6,13 @@ readers of generated code learn about types and members.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from textwrap import dedent, wrap
 
-from ferrule.contracts.type_tree import TextType, Type, TypeAnnotations
-from ferrule.model.value import JsonValue
+from ferrule.contracts.type_tree import Type, TypeAnnotations
+from ferrule.definitions.stubs.comments import describe_type, split_lines
 
 WIDTH = 88
 """What ruff's formatter keeps to if nobody says otherwise."""
@@ -21,13 +20,9 @@ SKIP = "  # fmt: skip"
 """Where names are so long that no line could hold them."""
 _RAW = re.compile(r"[À-ÖØ-öø-ɏͰ-ӿぁ-ゖァ-ヺ一-鿿가-힣]")
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_PLAIN = frozenset("LMNPS")
-"""The first letters of the categories of characters that a reader sees."""
 _ESCAPED_QUOTE = re.compile(r'(?<!\\)(?:\\\\)*\\"$')
 _ORDER = re.compile(r"#+\s*(noqa|ruff|flake8|fmt|type|mypy|pyright|pylint|isort|yapf)", re.IGNORECASE)
 """What tools would obey although it stands within a comment."""
-_LONGEST_TEXT = 20_000
 
 
 def literal(value: str | int | float | bool | None) -> str:
@@ -86,26 +81,6 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", name)]
 
 
-def plain_lines(text: str) -> list[str]:
-    """A text in lines that hold nothing but what a reader sees."""
-    lines = [_visible(line).rstrip() for line in _LINE_ENDS.split(text[:_LONGEST_TEXT])]
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
-
-
-def _visible(line: str) -> str:
-    if line.isascii() and line.isprintable():
-        return line
-    return "".join(one if _is_seen(one) else "    " if one == "\t" else _escaped(one, "") for one in line)
-
-
-def _is_seen(one: str) -> bool:
-    return one == " " or unicodedata.category(one)[0] in _PLAIN
-
-
 def wrapped(lines: Iterable[str], room: int) -> list[str]:
     """The lines, long ones broken between words. Lines that are indented stay."""
     found: list[str] = []
@@ -142,37 +117,7 @@ def _documented(line: str) -> str:
     return line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
-_LONGEST_VALUE = 200
-_MOST_EXAMPLES = 3
-
-
 def told(words: TypeAnnotations, made: Type | None = None) -> list[str]:
     """The lines about a type or a member."""
-    lines = plain_lines(words.description)
-    notes = _notes(words, made)
+    lines, notes = split_lines(words.description), describe_type(words, made)
     return [*lines, *([""] if lines and notes else []), *notes]
-
-
-def _notes(words: TypeAnnotations, made: Type | None) -> list[str]:
-    notes = []
-    if words.is_deprecated:
-        notes.append("Deprecated.")
-    if isinstance(made, TextType) and made.format:
-        notes.append(f"Format: {_one_line(made.format)}.")
-    if words.limits:
-        notes.append(f"Limits: {'; '.join(_one_line(limit) for limit in words.limits)}.")
-    if words.has_default:
-        notes.append(f"Default, which is not filled in: {_shown(words.default)}.")
-    if words.examples:
-        shown = ", ".join(_shown(each) for each in words.examples[:_MOST_EXAMPLES])
-        notes.append(f"Examples: {shown}.")
-    return notes
-
-
-def _shown(value: JsonValue) -> str:
-    text = _one_line(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(line.strip() for line in plain_lines(text)).strip()

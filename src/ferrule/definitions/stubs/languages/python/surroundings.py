@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ferrule.contracts.language import StubPlan, ToolPlan
+from ferrule.definitions.stubs.comments import split_lines
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.languages.python.records import KEYWORDS
 from ferrule.definitions.stubs.languages.python.source_text import (
@@ -13,7 +14,6 @@ from ferrule.definitions.stubs.languages.python.source_text import (
     imported,
     kept,
     natural,
-    plain_lines,
     quoted,
 )
 from ferrule.definitions.stubs.plan import ROOTS
@@ -108,7 +108,7 @@ def config_lines(around: PythonSurroundings) -> list[str]:
     body: list[str] = []
     for section in around.sections.values():
         types = {key: _kind(value) for key, value in section.section.settings.items()}
-        body += _settings(section.type, types, f"The settings of `{' '.join(plain_lines(section.section.name))}`.")
+        body += _settings(section.type, types, f"The settings of `{' '.join(split_lines(section.section.name))}`.")
     types = {name: section.type for name, section in around.sections.items()}
     body += _settings("Config", types, "All settings of the agent.")
     text = "\n".join(body)

@@ -8,11 +8,12 @@ from functools import cache
 from importlib.resources import files
 
 from ferrule.contracts.language import SourceFile, StubPlan, ToolPlan
+from ferrule.definitions.stubs.comments import one_line
 from ferrule.definitions.stubs.languages.rust.config import config_file
 from ferrule.definitions.stubs.languages.rust.readmes import client_readme, readme
 from ferrule.definitions.stubs.languages.rust.registration import registration, service_files
 from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
-from ferrule.definitions.stubs.languages.rust.text import GENERATED, KEYWORDS, documentation, lines, one_line
+from ferrule.definitions.stubs.languages.rust.text import GENERATED, KEYWORDS, documentation, lines
 
 _PACKAGE = re.compile(r"[^a-z0-9_-]+")
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")

@@ -6,7 +6,7 @@ by trying them in order; so the order is that of `_rank`, and records among them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ferrule.contracts.type_tree import (
     Alias,
@@ -33,6 +33,7 @@ from ferrule.contracts.type_tree import (
     Union,
     Variant,
 )
+from ferrule.definitions.stubs.comments import describe_type, shorten
 from ferrule.definitions.stubs.languages.rust.text import (
     assigned,
     attribute,
@@ -41,9 +42,9 @@ from ferrule.definitions.stubs.languages.rust.text import (
     literal,
     member_names,
     rest_name,
-    shorten,
     variant_names,
 )
+from ferrule.definitions.stubs.type_walk import may_be_null, names_in, parts_of, types_within
 
 _I64 = (-(2**63), 2**63 - 1)
 _U64 = (0, 2**64 - 1)
@@ -119,7 +120,7 @@ class Types:
         made = self.of(member.type, home, f"{home}{_pascal(name)}")
         if not member.is_required:
             made = f"Option<{made}>"
-            attributes += (_PRESENT if is_exact or self.may_be_null(member.type) else "") + _LEFT_OUT
+            attributes += (_PRESENT if is_exact or may_be_null(member.type, self.declarations) else "") + _LEFT_OUT
         elif is_exact and isinstance(member.type, Nullable):
             attributes += attribute('deserialize_with = "Option::deserialize"')
         return f"{self._told(member.words, member.type, 4)}{attributes}{assigned(f'pub {name}:', made, ',', 4)}"
@@ -156,7 +157,7 @@ class Types:
             text += f"{attribute(f'rename = {literal(tag)}') if union.name in self._tagged else ''}"
             text += f"    {names[word]}({inner}),\n"
         listed = [each.type.value for each in union.variants if isinstance(each.type, Constant)]
-        facts = (f"one of {', '.join(map(shorten, listed))}",) if len(listed) == len(union.variants) else ()
+        facts = [f"One of {', '.join(map(shorten, listed))}."] if len(listed) == len(union.variants) else []
         return f"{self._told(union.words, facts=facts)}{head}pub enum {union.name} {{\n{text}}}\n"
 
     def _distinct(self, variants: Iterable[Variant]) -> Iterator[Variant]:
@@ -178,22 +179,17 @@ class Types:
         return f"{told}{assigned(f'pub type {alias.name} =', made, ';')}"
 
     def _told(
-        self, words: TypeAnnotations, kind: Type | None = None, indent: int = 0, facts: tuple[str, ...] = ()
+        self, words: TypeAnnotations, kind: Type | None = None, indent: int = 0, facts: Sequence[str] = ()
     ) -> str:
-        """What a reader is told of a type or a member."""
-        said = [*facts, *words.limits]
+        """Writes the documentation of a type or a member."""
+        facts = list(facts)
         inner = kind.inner if isinstance(kind, Nullable) else kind
-        if isinstance(inner, TextType) and inner.format and not any(inner.format in limit for limit in said):
-            said.insert(0, f"format {inner.format}")
         if isinstance(inner, Constant) and not isinstance(inner.value, str):
-            said.insert(0, f"always {shorten(inner.value)}")
+            facts.append(f"Always {shorten(inner.value)}.")
         if isinstance(inner, TupleOf) and not _is_plain(inner):
-            said.insert(0, "a list whose places have types of their own")
-        if words.has_default:
-            said.append(f"default {shorten(words.default)}, which nobody fills in")
-        told = [" ".join(lines(f"{fact[:1].upper()}{fact[1:]}.")) for fact in said]
-        told += [" ".join(lines(f"Example: {shorten(example)}")) for example in words.examples[:3]]
-        return documentation([lines(words.description), ["Deprecated."] if words.is_deprecated else [], told], indent)
+            facts.append("A list whose places have types of their own.")
+        sentences = [" ".join(lines(each)) for each in describe_type(words, kind, facts=facts)]
+        return documentation([lines(words.description), sentences], indent)
 
     def of(self, kind: Type, home: str, place: str) -> str:
         """The type of a value. `home`: the declaration it is part of, which it may have to be boxed for; `place`: what a type is
@@ -252,20 +248,6 @@ class Types:
             case _:
                 return "f64"
 
-    def may_be_null(self, kind: Type, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether `null` is one of the values."""
-        if not isinstance(kind, NamedType):
-            return isinstance(kind, Anything | Null | Nullable)
-        if kind.name in seen:
-            return False
-        match self.declarations[kind.name]:
-            case Alias(type=inner):
-                return self.may_be_null(inner, seen | {kind.name})
-            case Union(variants=variants):
-                return any(self.may_be_null(each.type, seen | {kind.name}) for each in variants)
-            case _:
-                return False
-
     def is_wrapped(self, alias: Alias) -> bool:
         """Whether an alias stands for itself by way of nothing but aliases, so that it has to be a type of its own."""
         return alias.name in self._followed([alias.type], through=Alias)
@@ -278,7 +260,7 @@ class Types:
             for name in _names(waiting.pop()):
                 if name not in seen and isinstance(self.declarations[name], through):
                     seen.add(name)
-                    waiting += _parts(self.declarations[name])
+                    waiting += parts_of(self.declarations[name])
         return seen
 
     def _reached(self, name: str) -> frozenset[str]:
@@ -287,7 +269,7 @@ class Types:
             seen = {name}
             waiting = [name]
             while waiting:
-                for inner in (inner for each in _parts(self.declarations[waiting.pop()]) for inner in _inline(each)):
+                for inner in (inner for each in parts_of(self.declarations[waiting.pop()]) for inner in _inline(each)):
                     if inner not in seen:
                         seen.add(inner)
                         waiting.append(inner)
@@ -304,7 +286,7 @@ class Types:
         while True:
             tags: dict[str, set[str | None]] = {root.name: {None} for root in self._roots}
             for each in self.declarations.values():
-                for name in (name for part in _parts(each) for name in _names(part)):
+                for name in (name for part in parts_of(each) for name in _names(part)):
                     tags.setdefault(name, set()).add(
                         each.tag if each.name in found and isinstance(each, Union) else None
                     )
@@ -386,39 +368,13 @@ def _records(union: Union) -> list[str]:
     return [each.type.name for each in union.variants if isinstance(each.type, NamedType)]
 
 
-def _parts(declaration: Declaration) -> list[Type]:
-    match declaration:
-        case RecordType():
-            extra = [] if declaration.extra is None else [MapOf(declaration.extra)]
-            return [*(each.type for each in declaration.members), *extra]
-        case Union():
-            return [each.type for each in declaration.variants]
-        case Alias():
-            return [declaration.type]
-        case Enumeration():
-            return []
-
-
 def _inside(kind: Type) -> tuple[Type, ...]:
-    match kind:
-        case ListOf():
-            return (kind.item,)
-        case MapOf():
-            return (kind.value,)
-        case TupleOf():
-            return kind.items if _is_plain(kind) else ()
-        case Nullable():
-            return (kind.inner,)
-        case _:
-            return ()
+    """Returns what a type is made of in Rust, where some tuples are lists of any values."""
+    return () if isinstance(kind, TupleOf) and not _is_plain(kind) else types_within(kind)
 
 
 def _names(kind: Type) -> Iterator[str]:
-    """All declarations that a type mentions."""
-    if isinstance(kind, NamedType):
-        yield kind.name
-    for each in _inside(kind):
-        yield from _names(each)
+    return names_in(kind, _inside)
 
 
 def _inline(kind: Type) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.language import StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.typescript.definitions import output_type, variables
-from ferrule.definitions.stubs.languages.typescript.text import SHARED, comment, imported, listed, said
+from ferrule.definitions.stubs.languages.typescript.text import SHARED, comment, imported, listed, write_lines
 
 
 def client_index(plan: StubPlan) -> str:
@@ -23,7 +23,7 @@ def client_index(plan: StubPlan) -> str:
         imports.append(imported([definition, *(f"type {name}" for name in roots)], source))
         exports.append(f'export * from "{source}";\n')
         methods.append(_method(tool, named[tool.stem], definition))
-    words = comment([f"The tools of {each}." for each in said(plan.project.name)[:1]] or ["The tools."])
+    words = comment([f"The tools of {each}." for each in write_lines(plan.project.name)[:1]] or ["The tools."])
     body = "\n".join(methods)
     text = (
         f"{words}export class Client extends FerruleClient {{\n{body}}}\n"
@@ -37,4 +37,4 @@ def _method(tool: ToolPlan, name: str, definition: str) -> str:
     parameters = [f"input: {tool.input.root.name}", "options?: CallOptions"]
     begins = listed(f"async {name}(", parameters, f"): Promise<{output_type(tool)}> {{", "  ")
     returns = listed("return this.call(", [definition, "input", "options"], ");", "    ")
-    return f"{comment(said(tool.description) or said(tool.title), '  ')}{begins}{returns}  }}\n"
+    return f"{comment(write_lines(tool.description) or write_lines(tool.title), '  ')}{begins}{returns}  }}\n"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.contracts.language import StubPlan, ToolNote, ToolPlan
+from ferrule.definitions.stubs.comments import one_line
 from ferrule.definitions.stubs.identifiers import identifiers
 from ferrule.definitions.stubs.languages.typescript.text import (
     camel_style,
-    clause,
     comment,
     fits,
     generic,
@@ -18,8 +18,8 @@ from ferrule.definitions.stubs.languages.typescript.text import (
     ignored,
     imported,
     literal,
-    said,
     text_member,
+    write_lines,
 )
 from ferrule.definitions.stubs.languages.typescript.types import Declarations
 from ferrule.definitions.stubs.languages.typescript.zod import schema_name, schemas
@@ -57,7 +57,7 @@ def definition_file(tool: ToolPlan, plan: StubPlan, variable: str) -> Definition
             types += [*found.blocks, *(schemas(tree, found.circular) if is_zod else [])]
             notes += found.notes
     definition = _client_definition(tool, variable, is_zod) if is_client else _definition(tool, variable, is_zod)
-    text = "\n".join([header(tool.tool_id, tool.digest), _imports(tool, is_client, is_zod), *types, *definition])
+    text = "\n".join([header(tool), _imports(tool, is_client, is_zod), *types, *definition])
     return DefinitionFile(text, tuple(dict.fromkeys(ToolNote(tool.tool_id, note) for note in notes)))
 
 
@@ -102,8 +102,8 @@ def _definition(tool: ToolPlan, variable: str, is_zod: bool) -> list[str]:
 
 
 def _words(tool: ToolPlan) -> str:
-    tags = [f"Tags: {', '.join(map(clause, tool.tags))}."] if tool.tags else []
-    words = said(tool.description) or said(tool.title)
+    tags = write_lines(one_line(f"Tags: {', '.join(tool.tags)}.")) if tool.tags else []
+    words = write_lines(tool.description) or write_lines(tool.title)
     return comment([*words, *([""] if words and tags else []), *tags])
 
 

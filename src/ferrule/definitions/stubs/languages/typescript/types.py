@@ -26,17 +26,17 @@ from ferrule.contracts.type_tree import (
     TypeTree,
     Union,
 )
+from ferrule.definitions.stubs.comments import describe_type
 from ferrule.definitions.stubs.languages.typescript.text import (
-    clause,
     comment,
     fits,
     ignored,
     member_name,
     own_line,
-    said,
     scalar,
-    shown,
+    write_lines,
 )
+from ferrule.definitions.stubs.type_walk import parts_of
 
 SAFE = 2**53 - 1
 """The largest integer that a number of JavaScript tells from its neighbours."""
@@ -182,16 +182,9 @@ def _is_numbers(texts: list[str]) -> bool:
 
 def _words(words: TypeAnnotations, found: Type | None = None) -> list[str]:
     """Returns what a comment says about a type."""
-    lines = said(words.description)
-    each = found.inner if isinstance(found, Nullable) else found
-    more = [f"Format: {clause(each.format)}."] if isinstance(each, TextType) and each.format else []
-    if words.limits:
-        more.append(f"Limits: {'; '.join(clause(each) for each in words.limits)}.")
-    if words.has_default:
-        more.append(f"Default: {shown(words.default)} (told, not filled in).")
-    more += [f"Example: {shown(each)}" for each in words.examples]
-    if words.is_deprecated:
-        more.append("@deprecated")
+    lines = write_lines(words.description)
+    more = [" ".join(write_lines(each)) for each in describe_type(words, found, deprecated="")]
+    more = [*filter(None, more), *(["@deprecated"] if words.is_deprecated else [])]
     return [*lines, *([""] if lines and more else []), *more]
 
 
@@ -213,11 +206,7 @@ def _circular(tree: TypeTree) -> set[str]:
 
 def _leads(found: Declaration) -> set[str]:
     """Returns the names that a declaration is nothing but."""
-    types: list[Type] = []
-    if isinstance(found, Alias):
-        types = [found.type]
-    elif isinstance(found, Union):
-        types = [each.type for each in found.variants]
+    types = parts_of(found) if isinstance(found, Alias | Union) else []
     inner = [each.inner if isinstance(each, Nullable) else each for each in types]
     # A map of itself is no interface, and TypeScript looks into it at once.
     inner = [each.value if isinstance(each, MapOf) else each for each in inner]

@@ -16,9 +16,9 @@ from ferrule.definitions.stubs.languages.typescript.text import (
     literal,
     own_line,
     property_name,
-    said,
     scalar,
     string,
+    write_lines,
 )
 from ferrule.definitions.stubs.languages.typescript.types import SAFE
 from ferrule.definitions.stubs.surroundings import SectionNames, ServiceNames, Variable, has_variables, split_setting
@@ -73,7 +73,7 @@ def tool_box(plan: StubPlan, around: TypeScriptSurroundings) -> str:
 def service(found: ServiceNames) -> str:
     """Returns the file of a service, which a person writes."""
     imports = imported(["type Config"], "../config.js") + imported(["type Logger"], "../ferrule/tool.js")
-    words = comment(said(found.service.description) or ["What tools use of the service."])
+    words = comment(write_lines(found.service.description) or ["What tools use of the service."])
     begins = listed(
         f"export function {found.factory}(", ["logger: Logger", "config: Config"], f"): {found.interface} {{"
     )

@@ -4,10 +4,10 @@ import type { Tool, ToolDefinition } from "../../ferrule/tool.js";
 import { parser } from "../../ferrule/validation.js";
 
 export interface AllOfInput {
-  /** Limits: at least 2 characters. */
+  /** Checked: at least 2 characters. */
   id: string;
   note?: string;
-  /** Limits: at least 0. */
+  /** Checked: at least 0. */
   price: number;
   count?: number;
 }

@@ -4,7 +4,7 @@ import type { Tool, ToolDefinition } from "../../ferrule/tool.js";
 import { parser } from "../../ferrule/validation.js";
 
 /**
- * Limits: with from also to; more is asked of it under a condition; needs
+ * Checked: with from also to; more is asked of it under a condition; needs
  * method or number.
  */
 export interface ConditionsInput {
@@ -12,7 +12,7 @@ export interface ConditionsInput {
   number?: string;
   from?: number;
   to?: number;
-  /** Limits: not allowed: {"const":0}. */
+  /** Checked: not allowed: {"const":0}. */
   not_zero?: number;
 }
 

@@ -6,7 +6,7 @@ import { parser } from "../../ferrule/validation.js";
 /**
  * Ends a comment: *\/ and --> and """ and ''' and `${process.exit()}` and \
  * with lines,
- *  and tabs.
+ *     and tabs.
  * Done\u202e.
  */
 export interface DescribedInput {
@@ -18,9 +18,8 @@ export interface DescribedInput {
    *
    *     indented
    *
-   * Default: "Zürich *\/ \"\"\"" (told, not filled in).
-   * Example: "Bern"
-   * Example: "a \"quoted\" one"
+   * Default, which is not filled in: "Zürich *\/ \"\"\"".
+   * Examples: "Bern", "a \"quoted\" one".
    */
   city?: string;
   /**
@@ -30,18 +29,18 @@ export interface DescribedInput {
    * very very very very very very very very very very very very very very
    * very very very very very very very many.
    *
-   * Default: 3 (told, not filled in).
+   * Default, which is not filled in: 3.
    */
   days?: number;
   /**
-   * Default: null (told, not filled in).
+   * Default, which is not filled in: null.
    * @deprecated
    */
   old?: boolean;
   /**
    * Deep.
    *
-   * Default: {"deeper": {"deepest": "*\/"}} (told, not filled in).
+   * Default, which is not filled in: {"deeper":{"deepest":"*\/"}}.
    */
   deep?: DescribedDeep;
 }
@@ -49,14 +48,14 @@ export interface DescribedInput {
 /**
  * Deep.
  *
- * Default: {"deeper": {"deepest": "*\/"}} (told, not filled in).
+ * Default, which is not filled in: {"deeper":{"deepest":"*\/"}}.
  */
 export interface DescribedDeep {
   deeper?: DescribedDeepDeeper;
 }
 
 export interface DescribedDeepDeeper {
-  /** Default: "\\" (told, not filled in). */
+  /** Default, which is not filled in: "\\". */
   deepest?: string;
 }
 

@@ -4,16 +4,16 @@ import type { Tool, ToolDefinition } from "../../ferrule/tool.js";
 import { parser } from "../../ferrule/validation.js";
 
 export interface ListsInput {
-  /** Limits: at least 2 items. */
+  /** Checked: at least 2 items. */
   pair: [string, number];
   open_ended?: [number?, ...string[]];
   old_style?: [boolean?, (string | null)?, ...unknown[]];
-  /** Limits: at least 1 item; at most 3 items; no item twice. */
+  /** Checked: at least 1 item; at most 3 items; no item twice. */
   distinct?: number[];
   nested?: (number | null)[][];
   anything?: unknown[];
   records?: ListsRecord[];
-  /** Limits: one item must be: {"const":7}. */
+  /** Checked: one item must be: {"const":7}. */
   has_seven?: unknown[];
 }
 

@@ -10,10 +10,10 @@ export interface MapsInput {
   both?: MapsBoth;
   any_extra?: MapsAnyExtra;
   by_pattern?: { [name: string]: string };
-  /** Limits: names of members must be: {"pattern":"^[a-z]+$"}. */
+  /** Checked: names of members must be: {"pattern":"^[a-z]+$"}. */
   keyed?: { [name: string]: number };
   of_records?: { [name: string]: MapsOfRecordsValue };
-  /** Limits: at least 1 member; at most 2 members. */
+  /** Checked: at least 1 member; at most 2 members. */
   sized?: { [name: string]: unknown };
   empty?: MapsEmpty;
 }

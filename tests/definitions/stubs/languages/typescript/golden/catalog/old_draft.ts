@@ -3,9 +3,9 @@
 import type { Tool, ToolDefinition } from "../../ferrule/tool.js";
 import { parser } from "../../ferrule/validation.js";
 
-/** Limits: with card also address. */
+/** Checked: with card also address. */
 export interface OldDraftInput {
-  /** Limits: more than 0. */
+  /** Checked: more than 0. */
   count?: number;
   odd?: string;
   pair?: [string?, number?];

@@ -4,17 +4,17 @@ import type { Tool, ToolDefinition } from "../../ferrule/tool.js";
 import { parser } from "../../ferrule/validation.js";
 
 export interface RangesInput {
-  /** Limits: at least 0; at most 255. */
+  /** Checked: at least 0; at most 255. */
   byte?: number;
-  /** Limits: more than 0. */
+  /** Checked: more than 0. */
   positive?: number;
-  /** Limits: a multiple of 2. */
+  /** Checked: a multiple of 2. */
   even?: number;
-  /** Limits: at least 0; a multiple of 0.01. */
+  /** Checked: at least 0; a multiple of 0.01. */
   cents?: number;
-  /** Limits: less than 1. */
+  /** Checked: less than 1. */
   below_one?: number;
-  /** Limits: at least 0; at most 18446744073709551615. */
+  /** Checked: at least 0; at most 18446744073709551615. */
   unsigned?: number;
 }
 

@@ -4,13 +4,13 @@ import type { Tool, ToolDefinition } from "../../ferrule/tool.js";
 import { parser } from "../../ferrule/validation.js";
 
 export interface TextsInput {
-  /** Limits: matches ^[A-Z]{2}-[0-9]+$. */
+  /** Checked: matches ^[A-Z]{2}-[0-9]+$. */
   code?: string;
-  /** Limits: matches b+. */
+  /** Checked: matches b+. */
   inside?: string;
-  /** Limits: matches ^(?!admin)[a-z]+$. */
+  /** Checked: matches ^(?!admin)[a-z]+$. */
   ahead?: string;
-  /** Limits: at least 1 character; at most 3 characters. */
+  /** Checked: at least 1 character; at most 3 characters. */
   short?: string;
   /** Format: date-time. */
   when?: string;
@@ -18,7 +18,7 @@ export interface TextsInput {
   who?: string;
   /** Format: uri. */
   where?: string;
-  /** Format: binary. */
+  /** Base64. */
   raw?: string;
 }
 

@@ -22,14 +22,14 @@ impl Client {
 pub struct GetWeatherInput {
     /// Where.
     ///
-    /// At least 1 character.
+    /// Checked: at least 1 character.
     pub city: String,
-    /// Default "celsius", which nobody fills in.
+    /// Default, which is not filled in: "celsius".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<GetWeatherUnit>,
 }
 
-/// Default "celsius", which nobody fills in.
+/// Default, which is not filled in: "celsius".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GetWeatherUnit {
     #[serde(rename = "celsius")]

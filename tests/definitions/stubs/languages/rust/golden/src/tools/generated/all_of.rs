@@ -77,11 +77,11 @@ pub fn descriptor() -> Descriptor {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AllOfInput {
-    /// At least 2 characters.
+    /// Checked: at least 2 characters.
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// At least 0.
+    /// Checked: at least 0.
     pub price: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,

@@ -82,9 +82,7 @@ pub fn descriptor() -> Descriptor {
     }
 }
 
-/// With from also to.
-/// More is asked of it under a condition.
-/// Needs method or number.
+/// Checked: with from also to; more is asked of it under a condition; needs method or number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConditionsInput {
@@ -95,7 +93,7 @@ pub struct ConditionsInput {
     pub from: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
-    /// Not allowed: {"const":0}.
+    /// Checked: not allowed: {"const":0}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_zero: Option<i64>,
 }

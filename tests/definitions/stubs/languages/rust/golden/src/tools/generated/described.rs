@@ -69,7 +69,7 @@ pub fn descriptor() -> Descriptor {
 /// Ends a comment: */ and --\> and """ and ''' and `${process.exit()}` and \\
 /// with lines,
 /// and tabs.
-/// Done�.
+/// Done\\u202e.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DescribedInput {
@@ -80,31 +80,29 @@ pub struct DescribedInput {
     ///
     /// indented
     ///
-    /// Default "Zürich */ \\"\\"\\"", which nobody fills in.
-    /// Example: "Bern"
-    /// Example: "a \\"quoted\\" one"
+    /// Default, which is not filled in: "Zürich */ \\"\\"\\"".
+    /// Examples: "Bern", "a \\"quoted\\" one".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub city: Option<String>,
     /// How many days; very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very many.
     ///
-    /// Default 3, which nobody fills in.
+    /// Default, which is not filled in: 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<i64>,
+    /// Default, which is not filled in: null.
     /// Deprecated.
-    ///
-    /// Default null, which nobody fills in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<bool>,
     /// Deep.
     ///
-    /// Default {"deeper":{"deepest":"*/"}}, which nobody fills in.
+    /// Default, which is not filled in: {"deeper":{"deepest":"*/"}}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deep: Option<DescribedDeep>,
 }
 
 /// Deep.
 ///
-/// Default {"deeper":{"deepest":"*/"}}, which nobody fills in.
+/// Default, which is not filled in: {"deeper":{"deepest":"*/"}}.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DescribedDeep {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +111,7 @@ pub struct DescribedDeep {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DescribedDeepDeeper {
-    /// Default "\\\\", which nobody fills in.
+    /// Default, which is not filled in: "\\\\".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deepest: Option<String>,
 }

@@ -113,7 +113,7 @@ pub fn descriptor() -> Descriptor {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListsInput {
-    /// At least 2 items.
+    /// Checked: at least 2 items.
     pub pair: (String, i64),
     /// A list whose places have types of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,9 +121,7 @@ pub struct ListsInput {
     /// A list whose places have types of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_style: Option<Vec<Value>>,
-    /// At least 1 item.
-    /// At most 3 items.
-    /// No item twice.
+    /// Checked: at least 1 item; at most 3 items; no item twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distinct: Option<Vec<i64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +130,7 @@ pub struct ListsInput {
     pub anything: Option<Vec<Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<Vec<ListsRecord>>,
-    /// One item must be: {"const":7}.
+    /// Checked: one item must be: {"const":7}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_seven: Option<Vec<Value>>,
 }

@@ -123,13 +123,12 @@ pub struct MapsInput {
     pub any_extra: Option<MapsAnyExtra>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_pattern: Option<BTreeMap<String, String>>,
-    /// Names of members must be: {"pattern":"^\[a-z\]+$"}.
+    /// Checked: names of members must be: {"pattern":"^\[a-z\]+$"}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyed: Option<BTreeMap<String, f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_records: Option<BTreeMap<String, MapsOfRecordsValue>>,
-    /// At least 1 member.
-    /// At most 2 members.
+    /// Checked: at least 1 member; at most 2 members.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sized: Option<BTreeMap<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -63,11 +63,11 @@ pub fn descriptor() -> Descriptor {
     }
 }
 
-/// With card also address.
+/// Checked: with card also address.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OldDraftInput {
-    /// More than 0.
+    /// Checked: more than 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]

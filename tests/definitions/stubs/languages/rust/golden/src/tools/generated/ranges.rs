@@ -54,25 +54,22 @@ pub fn descriptor() -> Descriptor {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RangesInput {
-    /// At least 0.
-    /// At most 255.
+    /// Checked: at least 0; at most 255.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte: Option<i64>,
-    /// More than 0.
+    /// Checked: more than 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positive: Option<i64>,
-    /// A multiple of 2.
+    /// Checked: a multiple of 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub even: Option<i64>,
-    /// At least 0.
-    /// A multiple of 0.01.
+    /// Checked: at least 0; a multiple of 0.01.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cents: Option<f64>,
-    /// Less than 1.
+    /// Checked: less than 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below_one: Option<f64>,
-    /// At least 0.
-    /// At most 18446744073709551615.
+    /// Checked: at least 0; at most 18446744073709551615.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsigned: Option<u64>,
 }

@@ -60,30 +60,29 @@ pub fn descriptor() -> Descriptor {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextsInput {
-    /// Matches ^\[A-Z\]{2}-\[0-9\]+$.
+    /// Checked: matches ^\[A-Z\]{2}-\[0-9\]+$.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Matches b+.
+    /// Checked: matches b+.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inside: Option<String>,
-    /// Matches ^(?!admin)\[a-z\]+$.
+    /// Checked: matches ^(?!admin)\[a-z\]+$.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ahead: Option<String>,
-    /// At least 1 character.
-    /// At most 3 characters.
+    /// Checked: at least 1 character; at most 3 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short: Option<String>,
-    /// Format date-time.
+    /// Format: date-time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// Format uuid.
+    /// Format: uuid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
-    /// Format uri.
+    /// Format: uri.
     #[serde(rename = "where")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub where_: Option<String>,
-    /// Format binary.
+    /// Base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }
