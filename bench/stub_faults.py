@@ -25,7 +25,7 @@ from bench.stubs_ours import tool
 from ferrule.contracts.language import Project
 from ferrule.definitions.stubs.identifiers import ACRONYMS
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
-from ferrule.definitions.stubs.plan import Choice, plan
+from ferrule.definitions.stubs.plan import StubChoice, plan_stubs
 
 KEPT = HERE / "stub_faults.json"
 PEERS = HERE / "peers" / ".venv" / "bin" / "python"
@@ -61,7 +61,7 @@ def _ours(flavour: str) -> Verdicts:
     project = Project(name="bench", version="1.0.0", acronyms=ACRONYMS)
     tools = [tool(case.name, case.schema) for case in CASES]
     out = FOLDER / f"ferrule-{flavour}"
-    for each in language.write(plan(tools, project, language, Choice(flavour=flavour))).files:
+    for each in language.write(plan_stubs(tools, project, language, StubChoice(flavour=flavour))).files:
         file = out / each.path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(each.text)

@@ -15,7 +15,7 @@ from typing import Any
 from ferrule.contracts.language import Project
 from ferrule.definitions.stubs.identifiers import ACRONYMS
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
-from ferrule.definitions.stubs.plan import Choice, plan
+from ferrule.definitions.stubs.plan import StubChoice, plan_stubs
 from ferrule.model.tool import Tool, raw
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     project = Project(name="bench", version="1.0.0", acronyms=ACRONYMS)
     gc.collect()
     began, cpu = time.perf_counter(), time.process_time()
-    written = language.write(plan(tools, project, language, Choice(flavour=flavour[0] if flavour else "")))
+    written = language.write(plan_stubs(tools, project, language, StubChoice(flavour=flavour[0] if flavour else "")))
     taken = {"wall": time.perf_counter() - began, "cpu": time.process_time() - cpu}
     print(json.dumps({**taken, "tools": len(tools), "files": len(written.files)}))
 

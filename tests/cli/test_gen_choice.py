@@ -8,20 +8,20 @@ from pathlib import Path
 import click
 import pytest
 
-from ferrule.cli.gen_choice import is_file, language_in, language_of
+from ferrule.cli.gen_choice import find_language, is_file, read_language
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
 
 
 @pytest.mark.parametrize("word", ["python", "Python", "PYTHON"])
 def test_a_language_is_found_in_any_letter_case(word: str) -> None:
-    assert language_of(word) == "python"
+    assert find_language(word) == "python"
 
 
 def test_a_word_that_means_no_language_gets_the_nearest() -> None:
     with pytest.raises(click.UsageError, match="there is no language 'pyton'; did you mean 'python'"):
-        language_of("pyton")
+        find_language("pyton")
     with pytest.raises(click.UsageError, match=", ".join(LANGUAGES.names())):
-        language_of("zzzzzzzz")
+        find_language("zzzzzzzz")
 
 
 def manifest(folder: Path, *languages: str) -> str:
@@ -41,7 +41,7 @@ def manifest(folder: Path, *languages: str) -> str:
 
 
 def test_an_agents_file_names_its_language(tmp_path: Path) -> None:
-    assert language_in(manifest(tmp_path, "go")) == "go"
+    assert read_language(manifest(tmp_path, "go")) == "go"
 
 
 @pytest.mark.parametrize(("languages", "told"), [((), "names no language"), (("go", "rust"), "names go and rust")])
@@ -49,7 +49,7 @@ def test_a_file_that_names_none_or_several_is_asked_about(
     languages: tuple[str, ...], told: str, tmp_path: Path
 ) -> None:
     with pytest.raises(click.UsageError, match=told):
-        language_in(manifest(tmp_path, *languages))
+        read_language(manifest(tmp_path, *languages))
 
 
 def test_only_a_definition_file_that_is_there_is_one(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.cli.gen_places import note_places
+from ferrule.cli.gen_places import place_notes
 from ferrule.cli.workspace_tools import collect_tools
-from ferrule.workspace.stubs import Looser
+from ferrule.workspace.stubs import LooseType
 from ferrule.workspace.workspace import Workspace
 
 
@@ -31,12 +31,12 @@ def test_a_note_has_the_line_of_the_schema_or_of_what_it_would_stand_in(
 ) -> None:
     here = Workspace.open(workspace)
     entries = collect_tools(here).entries
-    note = Looser(tool_id="send-reply", pointer=pointer, message="looser", side=side)  # type: ignore[arg-type]
-    (placed,) = note_places(here, entries, [note])
+    note = LooseType(tool_id="send-reply", pointer=pointer, message="looser", side=side)  # type: ignore[arg-type]
+    (placed,) = place_notes(here, entries, [note])
     assert placed.place.endswith(f"send-reply.tool.md:{line(workspace, words)}")
 
 
 def test_a_note_about_a_tool_that_was_not_chosen_is_left_out(workspace: Path) -> None:
     here = Workspace.open(workspace)
-    note = Looser(tool_id="nothing", pointer="#", message="looser", side="input")
-    assert note_places(here, collect_tools(here).entries, [note]) == []
+    note = LooseType(tool_id="nothing", pointer="#", message="looser", side="input")
+    assert place_notes(here, collect_tools(here).entries, [note]) == []

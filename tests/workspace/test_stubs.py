@@ -15,14 +15,14 @@ import pytest
 from msgspec.structs import replace
 
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
-from ferrule.definitions.stubs.runs import RECORD_FILE, Wish
+from ferrule.definitions.stubs.runs import RECORD_FILE, StubRequest
 from ferrule.errors import WorkspaceError
 from ferrule.model.tool import Tool
-from ferrule.workspace.stubs import Material, Outcome, look, make, record_of, write
+from ferrule.workspace.stubs import Material, StubsOutcome, generate, preview_stubs, read_record, write_stubs
 from tests.definitions.stubs.tiny import LANGUAGE
 from tests.definitions.stubs.tools import CITY, tool
 
-WISH = Wish(language="tiny")
+WISH = StubRequest(language="tiny")
 OTHER = {**CITY, "required": []}
 GET, PUT = tool("get"), tool("put")
 
@@ -30,20 +30,20 @@ GET, PUT = tool("get"), tool("put")
 def run(
     folder: Path,
     tools: Sequence[Tool] = (GET, PUT),
-    wish: Wish = WISH,
+    wish: StubRequest = WISH,
     *,
     is_check: bool = False,
     is_forced: bool = False,
     unread: frozenset[str] = frozenset(),
-) -> Outcome:
+) -> StubsOutcome:
     material = Material(tools, "books", unread=unread)
-    made = make(material, wish, LANGUAGE)
+    made = generate(material, wish, LANGUAGE)
     if is_check:
-        return look(made, material, wish, folder)
-    return write(made, material, wish, folder, is_forced=is_forced)
+        return preview_stubs(made, material, wish, folder)
+    return write_stubs(made, material, wish, folder, is_forced=is_forced)
 
 
-def states(outcome: Outcome) -> dict[str, str]:
+def states(outcome: StubsOutcome) -> dict[str, str]:
     return {each.file.path: each.state for each in outcome.judged}
 
 
@@ -184,7 +184,7 @@ def test_files_of_a_tool_that_is_gone_are_told_and_stay(tmp_path: Path) -> None:
         outcome = run(tmp_path, (PUT,))
         assert outcome.orphans == ("gen/get.tiny", "own/get.tiny")
     assert (tmp_path / "gen/get.tiny").exists()
-    assert record_of(tmp_path).runs["tiny/implementation"].files["gen/get.tiny"].is_orphan
+    assert read_record(tmp_path).runs["tiny/implementation"].files["gen/get.tiny"].is_orphan
     (tmp_path / "gen/get.tiny").unlink()
     assert run(tmp_path, (PUT,)).orphans == ("own/get.tiny",)
     assert run(tmp_path).orphans == ()
@@ -194,7 +194,7 @@ def test_files_of_a_tool_that_is_gone_are_told_and_stay(tmp_path: Path) -> None:
 def test_a_tool_whose_definition_has_errors_is_no_orphan(tmp_path: Path) -> None:
     run(tmp_path)
     assert run(tmp_path, (PUT,), unread=frozenset({"shop.get"})).orphans == ()
-    assert "gen/get.tiny" in record_of(tmp_path).runs["tiny/implementation"].files
+    assert "gen/get.tiny" in read_record(tmp_path).runs["tiny/implementation"].files
 
 
 def test_looking_writes_nothing(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_two_kinds_share_a_folder_only_where_they_agree(tmp_path: Path) -> None:
     client = replace(WISH, kind="client")
     with pytest.raises(WorkspaceError, match=r"gen/get\.tiny .* belongs to the stubs tiny/implementation"):
         run(tmp_path, wish=client)
-    assert list(record_of(tmp_path).runs) == ["tiny/implementation"]
+    assert list(read_record(tmp_path).runs) == ["tiny/implementation"]
 
 
 @pytest.mark.parametrize("target", ["file", "folder", "dangling"])
@@ -255,7 +255,7 @@ def test_no_language_writes_elsewhere(tmp_path: Path, name: str, monkeypatch: py
             return hostile(plan)
 
     with pytest.raises(WorkspaceError, match="cannot be named"):
-        make(Material((GET,), "books"), WISH, Hostile())
+        generate(Material((GET,), "books"), WISH, Hostile())
 
 
 def test_a_folder_where_a_file_belongs_is_told(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_a_run_that_is_cut_off_anywhere_is_mended_by_the_next(
     names = [name for name in whole if name.startswith(("gen/", "own/put", "own/late", "all"))]
     assert {name: mended[name] for name in names} == {name: whole[name] for name in names}
     assert sorted(ignored(tmp_path)) == ["own/get.tiny", "own/late.tiny", "own/put.tiny"]
-    assert not record_of(tmp_path).runs["tiny/implementation"].pending
+    assert not read_record(tmp_path).runs["tiny/implementation"].pending
 
 
 def test_a_disk_that_is_full_changes_nothing(tmp_path: Path) -> None:
@@ -340,14 +340,14 @@ def test_two_runs_at_once_do_not_lose_one_another(tmp_path: Path) -> None:
     """They share a record, and so take turns."""
 
     def one(name: str) -> None:
-        language, wish = LANGUAGES.get(name), Wish(language=name)
+        language, wish = LANGUAGES.get(name), StubRequest(language=name)
         material = Material((GET, PUT), "books")
-        write(make(material, wish, language), material, wish, tmp_path)
+        write_stubs(generate(material, wish, language), material, wish, tmp_path)
 
     names = ("go", "rust", "typescript")
     with ThreadPoolExecutor() as pool:
         list(pool.map(one, names))
-    assert list(record_of(tmp_path).runs) == [f"{name}/implementation" for name in names]
+    assert list(read_record(tmp_path).runs) == [f"{name}/implementation" for name in names]
     listed = ignored(tmp_path)
     assert {"tools/get.go", "src/tools/get.rs", "src/tools/get.ts"} <= set(listed)
     assert len(listed) == len(set(listed))

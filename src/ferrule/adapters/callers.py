@@ -37,7 +37,7 @@ from ferrule.model.timestamps import iso
 from ferrule.runtime.functions.records import make_type_reader, to_plain
 from ferrule.runtime.pipeline.call import CallOptions as PipelineOptions
 
-State = dict[str, Any]
+CallState = dict[str, Any]
 """How a call stands, as the HTTP API tells it."""
 _CANCEL_SECONDS = 5.0
 _LOOK_SECONDS = 20
@@ -81,19 +81,19 @@ class Caller(ABC):
 
         When the task is canceled, or the time is over, the call is canceled too.
         """
-        return value_of(await self._state(tool, to_plain(arguments), options), gives)
+        return read_value(await self._start_call(tool, to_plain(arguments), options), gives)
 
     async def result(self, invocation_id: str, gives: Any = Any, *, wait_seconds: float = 0.0) -> Any:
         """The result of an earlier call. Raises PendingError if it has not ended after that time, and any other CallError that
         the call has ended with."""
-        return value_of(await self._looked(invocation_id, wait_seconds), gives)
+        return read_value(await self._fetch_state(invocation_id, wait_seconds), gives)
 
     @abstractmethod
-    async def _state(self, tool: str, arguments: Any, options: CallOptions) -> State:
+    async def _start_call(self, tool: str, arguments: Any, options: CallOptions) -> CallState:
         """How a new call stands when it has ended, or nobody waits for it any more."""
 
     @abstractmethod
-    async def _looked(self, invocation_id: str, wait_seconds: float) -> State:
+    async def _fetch_state(self, invocation_id: str, wait_seconds: float) -> CallState:
         """How a call stands that is there already, after some time if it has not ended."""
 
 
@@ -104,7 +104,7 @@ class SurfaceCaller(Caller):
         self._app = app
         self._surface = surface
 
-    async def _state(self, tool: str, arguments: Any, options: CallOptions) -> State:
+    async def _start_call(self, tool: str, arguments: Any, options: CallOptions) -> CallState:
         hear = options.get("on_progress")
         said = PipelineOptions(
             idempotency_key=options.get("idempotency_key"), timeout_seconds=options.get("timeout_seconds")
@@ -114,18 +114,18 @@ class SurfaceCaller(Caller):
             msgspec.json.encode(arguments),
             said,
             wait=options.get("wait_seconds"),
-            listener=None if hear is None else lambda told: hear(_progress_of(told.to_record())),
+            listener=None if hear is None else lambda told: hear(_read_progress(told.to_record())),
         )
-        return _state_of(outcome if isinstance(outcome, Result) else await outcome)
+        return _describe_outcome(outcome if isinstance(outcome, Result) else await outcome)
 
-    async def _looked(self, invocation_id: str, wait_seconds: float) -> State:
+    async def _fetch_state(self, invocation_id: str, wait_seconds: float) -> CallState:
         outcome = await self._app.result(invocation_id, wait=wait_seconds or None)
         if outcome is None:
             raise RequestRefusedError(f"there is no call {invocation_id!r}")
-        return _state_of(outcome)
+        return _describe_outcome(outcome)
 
 
-def _state_of(outcome: Result | Pending) -> State:
+def _describe_outcome(outcome: Result | Pending) -> CallState:
     if isinstance(outcome, Result):
         return {"invocation_id": outcome.invocation_id, "result": outcome.to_record()}
     ends = iso(outcome.expires_at) if outcome.expires_at is not None else ""
@@ -176,14 +176,14 @@ class HttpCaller(Caller):
     async def cancel(self, invocation_id: str, reason: str = "") -> bool:
         """Cancel a call; whether it took notice. Raises CallError."""
         body = msgspec.json.encode({"reason": reason} if reason else {})
-        async with self._exchange("POST", _place(invocation_id, "/cancel"), {}, body) as answer:
-            return bool((await _told(answer)).get("is_acknowledged"))
+        async with self._exchange("POST", _call_path(invocation_id, "/cancel"), {}, body) as answer:
+            return bool((await _read_state(answer)).get("is_acknowledged"))
 
-    async def _state(self, tool: str, arguments: Any, options: CallOptions) -> State:
+    async def _start_call(self, tool: str, arguments: Any, options: CallOptions) -> CallState:
         timeout_seconds = options.get("timeout_seconds")
         body = msgspec.json.encode({"tool": tool, "arguments": arguments})
         begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        work = asyncio.ensure_future(self._followed(body, options, begun))
+        work = asyncio.ensure_future(self._follow_call(body, options, begun))
         try:
             async with asyncio.timeout(timeout_seconds):
                 return await asyncio.shield(work)
@@ -195,13 +195,13 @@ class HttpCaller(Caller):
             await self._give_up(work, begun, "the caller gave up")
             raise
 
-    async def _followed(self, body: bytes, options: CallOptions, begun: asyncio.Future[str]) -> State:
+    async def _follow_call(self, body: bytes, options: CallOptions, begun: asyncio.Future[str]) -> CallState:
         """How a call ends. Where it waits for a person, it is waited for as long as the caller wants to."""
         loop = asyncio.get_running_loop()
         wait_seconds = options.get("wait_seconds") or 0.0
         until, identity, patience = 0.0, "", asyncio.timeout(None)
         try:
-            async with patience, aclosing(self._states(body, options, begun)) as states:
+            async with patience, aclosing(self._stream_states(body, options, begun)) as states:
                 async for state in states:
                     if _has_ended(state) or not wait_seconds:
                         return state
@@ -214,44 +214,44 @@ class HttpCaller(Caller):
                 raise
         if not identity:
             raise TransportError("the connection ended before the call did")
-        return await self._looked(identity, until - loop.time())
+        return await self._fetch_state(identity, until - loop.time())
 
-    async def _states(
+    async def _stream_states(
         self, body: bytes, options: CallOptions, begun: asyncio.Future[str]
-    ) -> AsyncGenerator[State, None]:
+    ) -> AsyncGenerator[CallState, None]:
         """How a call stands, as often as it ends or begins to wait for a person."""
         hear, key = options.get("on_progress"), options.get("idempotency_key")
         headers = {**self._run, "Accept": "text/event-stream, application/json;q=0.9", "Accept-Encoding": "identity"}
         headers |= {"Idempotency-Key": key} if key is not None else {}
         async with self._exchange("POST", "/v1/calls", headers, body) as answer:
             if not answer.headers.get("content-type", "").startswith("text/event"):
-                yield await _told(answer)
+                yield await _read_state(answer)
                 return
-            async with aclosing(_events(answer)) as stream:
+            async with aclosing(_read_events(answer)) as stream:
                 async for event in stream:
-                    data = _object_of(event.data)
+                    data = _decode_object(event.data)
                     match event.name:
                         case "call" if not begun.done():
                             begun.set_result(str(data.get("invocation_id", "")))
                         case "progress" if hear is not None:
-                            hear(_progress_of(data))
+                            hear(_read_progress(data))
                         case "waiting" | "result":
                             yield data
 
-    async def _looked(self, invocation_id: str, wait_seconds: float) -> State:
+    async def _fetch_state(self, invocation_id: str, wait_seconds: float) -> CallState:
         loop = asyncio.get_running_loop()
         until = loop.time() + wait_seconds
         while True:
             seconds = min(_LOOK_SECONDS, math.ceil(until - loop.time()))
             prefer = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
-            async with self._exchange("GET", _place(invocation_id), prefer) as answer:
-                state = await _told(answer)
+            async with self._exchange("GET", _call_path(invocation_id), prefer) as answer:
+                state = await _read_state(answer)
             left = until - loop.time()
             if _has_ended(state) or left <= 0:
                 return state
             await asyncio.sleep(min(_PAUSE_SECONDS, left))
 
-    async def _give_up(self, work: asyncio.Future[State], begun: asyncio.Future[str], reason: str) -> str:
+    async def _give_up(self, work: asyncio.Future[CallState], begun: asyncio.Future[str], reason: str) -> str:
         """Cancel a call at the server, which first has to say what it is called."""
         identity = ""
         with contextlib.suppress(CallError, TimeoutError):
@@ -283,7 +283,7 @@ class HttpCaller(Caller):
             raise TransportError(f"the server at {self._target.host} cannot be reached: {error}") from error
 
 
-def _place(invocation_id: str, path: str = "") -> str:
+def _call_path(invocation_id: str, path: str = "") -> str:
     return f"/v1/calls/{quote(invocation_id, safe='')}{path}"
 
 
@@ -292,7 +292,7 @@ class _Event(NamedTuple):
     data: str
 
 
-async def _events(answer: Response) -> AsyncGenerator[_Event, None]:
+async def _read_events(answer: Response) -> AsyncGenerator[_Event, None]:
     """The events of a stream, as they arrive."""
     name, data, rest = "message", list[str](), b""
     async for piece in answer.pieces():
@@ -309,15 +309,15 @@ async def _events(answer: Response) -> AsyncGenerator[_Event, None]:
             name, data = (value, data) if field == "event" else (name, [*data, value] if field == "data" else data)
 
 
-async def _told(answer: Response) -> State:
+async def _read_state(answer: Response) -> CallState:
     """What the server says. Raises CallError for a request that it refused."""
-    said = _object_of(await answer.read(_MOST_BYTES))
+    said = _decode_object(await answer.read(_MOST_BYTES))
     if answer.status >= 400 and "result" not in said:
-        raise _refusal(answer, said)
+        raise _make_refusal(answer, said)
     return {**said, "http_status": answer.status}
 
 
-def _refusal(answer: Response, said: State) -> CallError:
+def _make_refusal(answer: Response, said: CallState) -> CallError:
     message = str(said.get("detail") or said.get("title") or answer.status)
     after = answer.headers.get("retry-after", "")
     details = {
@@ -329,7 +329,7 @@ def _refusal(answer: Response, said: State) -> CallError:
     return RequestRefusedError(message, code=str(said.get("code", "")), status=answer.status, details=details)
 
 
-def _object_of(data: bytes | str) -> State:
+def _decode_object(data: bytes | str) -> CallState:
     """An object of JSON. Raises TransportError."""
     try:
         value = msgspec.json.decode(data)
@@ -340,7 +340,7 @@ def _object_of(data: bytes | str) -> State:
     return value
 
 
-def _progress_of(data: State) -> CallProgress:
+def _read_progress(data: CallState) -> CallProgress:
     """What an event says about how far a call is."""
     percent, steps = data.get("percent"), data.get("total_steps")
     return CallProgress(
@@ -352,12 +352,12 @@ def _progress_of(data: State) -> CallProgress:
     )
 
 
-def _has_ended(state: State) -> bool:
+def _has_ended(state: CallState) -> bool:
     """Whether there is a result, good or bad."""
     return isinstance(state.get("result"), dict)
 
 
-def value_of(state: State, gives: Any) -> Any:
+def read_value(state: CallState, gives: Any) -> Any:
     """The value of a call, read as a type. Raises CallError for a call that did not end well."""
     identity = str(state.get("invocation_id", ""))
     result = state.get("result")
@@ -365,8 +365,8 @@ def value_of(state: State, gives: Any) -> Any:
         message = str(state.get("message") or "the call has not ended")
         raise PendingError(message, state=str(state.get("state", "")), invocation_id=identity, details=state)
     if result.get("is_error"):
-        raise _error(result, identity, state)
-    value = _value(result, gives)
+        raise _make_error(result, identity, state)
+    value = _read_content(result, gives)
     try:
         return make_type_reader(gives)(value)
     except msgspec.ValidationError as error:
@@ -374,13 +374,13 @@ def value_of(state: State, gives: Any) -> Any:
         raise TransportError(told, details={"result": value}) from error
 
 
-def _value(result: State, gives: Any) -> Any:
+def _read_content(result: CallState, gives: Any) -> Any:
     """A value that was neither text nor null is there as such. A text stays a text, unless only what it says as JSON fits."""
     if result.get("structured_content") is not None:
         return result["structured_content"]
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
-    known: list[State] = [block for block in blocks if isinstance(block, dict)]
+    known: list[CallState] = [block for block in blocks if isinstance(block, dict)]
     if len(known) == 1 and known[0].get("empty") is True:
         return None
     texts = [block["text"] for block in known if isinstance(block.get("text"), str)]
@@ -404,9 +404,9 @@ def _fits(value: Any, gives: Any) -> bool:
     return True
 
 
-def _error(result: State, identity: str, state: State) -> CallError:
+def _make_error(result: CallState, identity: str, state: CallState) -> CallError:
     said = result.get("error")
-    error: State = said if isinstance(said, dict) else {}
+    error: CallState = said if isinstance(said, dict) else {}
     kind = BY_CLASS.get(str(error.get("error_class", "")), CallError)
     status = state.get("http_status", 200)
     return kind(

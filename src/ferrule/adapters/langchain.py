@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.adapters.surface_tools import SurfaceTool, framework_missing, surface_tools
+from ferrule.adapters.surface_tools import SurfaceTool, make_tools, report_missing_framework
 from ferrule.app.blocking import SyncSurface
 from ferrule.app.surface import SurfaceHandle
 
 try:
     from langchain_core.tools import StructuredTool
 except ImportError as error:
-    raise framework_missing("langchain") from error
+    raise report_missing_framework("langchain") from error
 
 
 def tools(surface: SurfaceHandle | SyncSurface, provider: str = "openai") -> list[StructuredTool]:
@@ -19,17 +19,17 @@ def tools(surface: SurfaceHandle | SyncSurface, provider: str = "openai") -> lis
 
     Of a surface with `await` they are called with `ainvoke`, of one without with `invoke`.
     """
-    return surface_tools(surface, _awaited if isinstance(surface, SurfaceHandle) else _waited, provider)
+    return make_tools(surface, _make_async_tool if isinstance(surface, SurfaceHandle) else _make_sync_tool, provider)
 
 
-def _awaited(tool: SurfaceTool) -> StructuredTool:
+def _make_async_tool(tool: SurfaceTool) -> StructuredTool:
     async def call(**arguments: Any) -> str:
         return await tool.call(arguments)
 
     return StructuredTool(name=tool.name, description=tool.description, args_schema=tool.schema, coroutine=call)
 
 
-def _waited(tool: SurfaceTool) -> StructuredTool:
+def _make_sync_tool(tool: SurfaceTool) -> StructuredTool:
     def call(**arguments: Any) -> str:
         return tool.call_sync(arguments)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ferrule.adapters.surface_tools import SurfaceTool, framework_missing, surface_tools
+from ferrule.adapters.surface_tools import SurfaceTool, make_tools, report_missing_framework
 from ferrule.app.surface import SurfaceHandle
 
 try:
     from agents import FunctionTool
     from agents.tool_context import ToolContext
 except ImportError as error:
-    raise framework_missing("openai_agents") from error
+    raise report_missing_framework("openai_agents") from error
 
 
 def tools(surface: SurfaceHandle, *, is_strict: bool = False) -> list[FunctionTool]:
@@ -17,10 +17,10 @@ def tools(surface: SurfaceHandle, *, is_strict: bool = False) -> list[FunctionTo
 
     `is_strict`: with schemas that models are held to; tools whose schema cannot be said so are left out.
     """
-    return surface_tools(surface, _function_tool, "openai-responses", is_strict=is_strict)
+    return make_tools(surface, _make_tool, "openai-responses", is_strict=is_strict)
 
 
-def _function_tool(tool: SurfaceTool) -> FunctionTool:
+def _make_tool(tool: SurfaceTool) -> FunctionTool:
     async def invoked(context: ToolContext[object], arguments: str) -> str:
         return await tool.call(arguments, getattr(context, "tool_call_id", None))
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.adapters.surface_tools import SurfaceTool, framework_missing, surface_tools
+from ferrule.adapters.surface_tools import SurfaceTool, make_tools, report_missing_framework
 from ferrule.app.surface import SurfaceHandle
 
 try:
     from pydantic_ai import RunContext, Tool
 except ImportError as error:
-    raise framework_missing("pydantic_ai") from error
+    raise report_missing_framework("pydantic_ai") from error
 
 
 def tools(surface: SurfaceHandle, provider: str = "openai") -> list[Tool[Any]]:
     """The tools that a surface shows now; ask again after a search or a change. `provider`: whose models will use them."""
-    return surface_tools(surface, _tool, provider)
+    return make_tools(surface, _make_tool, provider)
 
 
-def _tool(tool: SurfaceTool) -> Tool[Any]:
+def _make_tool(tool: SurfaceTool) -> Tool[Any]:
     async def call(context: RunContext[Any], /, **arguments: Any) -> str:
         return await tool.call(arguments, context.tool_call_id)
 

@@ -39,17 +39,17 @@ class SurfaceTool:
         """What the model is told after a call with what it sent: an object, or its JSON."""
         if not isinstance(self._surface, SurfaceHandle):
             raise TypeError("a surface without `await` has to be called with `call_sync`")
-        given = self._given(arguments)
-        return text_of(await self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
+        given = self._decode_arguments(arguments)
+        return write_outcome(await self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
 
     def call_sync(self, arguments: dict[str, Any] | str, native_call_id: str | None = None) -> str:
         """The same on a surface without `await`."""
         if not isinstance(self._surface, SyncSurface):
             raise TypeError("this surface has to be called with `await`")
-        given = self._given(arguments)
-        return text_of(self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
+        given = self._decode_arguments(arguments)
+        return write_outcome(self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
 
-    def _given(self, arguments: dict[str, Any] | str) -> dict[str, Any] | bytes:
+    def _decode_arguments(self, arguments: dict[str, Any] | str) -> dict[str, Any] | bytes:
         """The arguments as the tool takes them. What is no JSON goes on as it is, so that its refusal is on record."""
         if isinstance(arguments, str):
             written = arguments.encode(errors="replace") if arguments.strip() else b"{}"
@@ -63,7 +63,7 @@ class SurfaceTool:
         return self._offered.decode_arguments(arguments)
 
 
-def surface_tools(
+def make_tools(
     surface: SurfaceHandle | SyncSurface, made: Callable[[SurfaceTool], T], provider: str, *, is_strict: bool = False
 ) -> list[T]:
     """What a framework makes of each tool that the surface shows now. A tool whose schema the provider cannot be told is left
@@ -74,7 +74,7 @@ def surface_tools(
     return [made(SurfaceTool(surface, each)) for each in offered if each.tool.tool_id in loaded]
 
 
-def text_of(outcome: Result | Pending) -> str:
+def write_outcome(outcome: Result | Pending) -> str:
     """What a model is told about how a call ended, or what it waits for."""
     if isinstance(outcome, Pending):
         return (
@@ -82,7 +82,7 @@ def text_of(outcome: Result | Pending) -> str:
             f"Do not make it again: it is known as {outcome.invocation_id}."
         )
     blocks = outcome.content if outcome.model_facing_content is None else outcome.model_facing_content
-    texts = [_block(block) for block in blocks]
+    texts = [_write_block(block) for block in blocks]
     if texts:
         return "\n".join(texts)
     if outcome.error is not None:
@@ -92,7 +92,7 @@ def text_of(outcome: Result | Pending) -> str:
     return msgspec.json.encode(outcome.structured_content).decode()
 
 
-def _block(block: dict[str, Any]) -> str:
+def _write_block(block: dict[str, Any]) -> str:
     if block.get("type") == "text":
         return str(block.get("text", ""))
     kind = block.get("mimeType") or block.get("type") or "unknown"
@@ -108,7 +108,7 @@ FRAMEWORKS: Mapping[str, str] = {
 """The requirement of each adapter, by its module; as in the group `test` of pyproject.toml, whose versions are tested."""
 
 
-def framework_missing(adapter: str) -> ExtraMissing:
+def report_missing_framework(adapter: str) -> ExtraMissing:
     """Returns the error of an adapter whose framework cannot be imported."""
     requirement = FRAMEWORKS[adapter]
     package = requirement.partition(">=")[0]

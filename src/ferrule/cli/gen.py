@@ -11,15 +11,23 @@ import click
 import msgspec
 
 from ferrule.cli import OK, PROBLEMS_FOUND
-from ferrule.cli.gen_choice import NEVER, Before, find_tools, is_file, language_in, language_of, list_languages
-from ferrule.cli.gen_places import note_places
+from ferrule.cli.gen_choice import (
+    NEVER,
+    EarlierChoice,
+    find_language,
+    find_tools,
+    is_file,
+    list_languages,
+    read_language,
+)
+from ferrule.cli.gen_places import place_notes
 from ferrule.cli.options import json_option, tools_here
 from ferrule.cli.show.gen_report import GenReport, GenReports, check_lines, is_refused, lines, report_of
 from ferrule.cli.show.output import ProgressBar, json_text
 from ferrule.contracts.language import StubKind
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
-from ferrule.definitions.stubs.runs import Names, Record, Run, Wish
-from ferrule.workspace.stubs import Outcome, look, make, module_in, record_of, write
+from ferrule.definitions.stubs.runs import StubRecord, StubRequest, StubRun, ToolNames
+from ferrule.workspace.stubs import StubsOutcome, find_module, generate, preview_stubs, read_record, write_stubs
 from ferrule.workspace.workspace import Workspace
 
 _EPILOG = """\b
@@ -42,7 +50,7 @@ it could not run.
 """
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """What stands on the command line."""
 
     language: str
@@ -115,11 +123,11 @@ def command(
         raise click.UsageError("say where to: ferrule gen LANG --out DIR ('--help' shows examples)")
     chosen = ""
     if language is not None and is_file(language):
-        chosen, tools = language_in(language), (language, *tools)
+        chosen, tools = read_language(language), (language, *tools)
     elif language is not None:
-        chosen = language_of(language)
+        chosen = find_language(language)
     named = tuple(word for word in tools if is_file(word))
-    asked = _Asked(
+    asked = _Request(
         language=chosen,
         tools=tuple(word for word in tools if word not in named),
         files=(*files, *named),
@@ -130,31 +138,31 @@ def command(
         workspace=path,
         folder=Path(out),
     )
-    ran = [_run(wish, asked, is_check=is_check, is_forced=force) for wish in _wishes(asked)]
+    ran = [_run(wish, asked, is_check=is_check, is_forced=force) for wish in _plan_runs(asked)]
     if as_json:
         reports = GenReports(asked.folder.as_posix(), is_check, tuple(each.report for each in ran))
         click.echo(json_text(msgspec.to_builtins(reports)))
     else:
         for each in ran:
-            _tell(each, asked.folder, is_check=is_check)
+            _print_run(each, asked.folder, is_check=is_check)
     return PROBLEMS_FOUND if any(each.is_bad for each in ran) else OK
 
 
-class _Wanted(NamedTuple):
+class _PlannedRun(NamedTuple):
     """A wish with the places it speaks of."""
 
-    wish: Wish
+    wish: StubRequest
     workspace: Workspace
     files: tuple[Path, ...]
-    kept: Mapping[str, Names] = {}
+    kept: Mapping[str, ToolNames] = {}
     """What tools were called before."""
-    before: Before = NEVER
+    before: EarlierChoice = NEVER
 
 
-def _wishes(asked: _Asked) -> Iterator[_Wanted]:
-    record = record_of(asked.folder)
+def _plan_runs(asked: _Request) -> Iterator[_PlannedRun]:
+    record = read_record(asked.folder)
     if asked.language:
-        yield _first(asked, record)
+        yield _plan_first(asked, record)
         return
     runs = [run for run in record.runs.values() if asked.kind in (None, run.wish.kind)]
     if not runs:
@@ -162,10 +170,10 @@ def _wishes(asked: _Asked) -> Iterator[_Wanted]:
             f"nothing was generated into {asked.folder} before; say which language: ferrule gen LANG --out {asked.folder}"
         )
     for run in runs:
-        yield _again(run, asked)
+        yield _plan_again(run, asked)
 
 
-def _first(asked: _Asked, record: Record) -> _Wanted:
+def _plan_first(asked: _Request, record: StubRecord) -> _PlannedRun:
     """What the command line says; for a project and a flavour that were chosen before, what the record says."""
     kind = asked.kind or "implementation"
     before = record.runs.get(f"{asked.language}/{kind}")
@@ -173,7 +181,7 @@ def _first(asked: _Asked, record: Record) -> _Wanted:
     flavour = asked.flavour if asked.flavour is not None else before.wish.flavour if before is not None else ""
     is_project = asked.is_project if asked.is_project is not None else before is not None and before.wish.is_project
     files = tuple(Path(os.path.abspath(file)) for file in asked.files)
-    wish = Wish(
+    wish = StubRequest(
         language=asked.language,
         kind=kind,
         flavour=flavour,
@@ -181,12 +189,12 @@ def _first(asked: _Asked, record: Record) -> _Wanted:
         tools=asked.tools,
         agent=asked.agent,
         files=tuple(Path(os.path.relpath(file, workspace.root)).as_posix() for file in files),
-        workspace=_way_back(asked.folder, workspace.root),
+        workspace=_path_back(asked.folder, workspace.root),
     )
-    return _Wanted(wish, workspace, files, before.names if before is not None else {})
+    return _PlannedRun(wish, workspace, files, before.names if before is not None else {})
 
 
-def _again(run: Run, asked: _Asked) -> _Wanted:
+def _plan_again(run: StubRun, asked: _Request) -> _PlannedRun:
     """What was asked for before, with what the command line changes of it."""
     wish = run.wish
     changes: dict[str, Any] = {}
@@ -209,12 +217,14 @@ def _again(run: Run, asked: _Asked) -> _Wanted:
             f"{lost[0]} is not there any more, which these stubs were generated from; say where the definitions are"
             f" (--workspace DIR), or choose anew: ferrule gen {wish.language} FILE --out {asked.folder}"
         )
-    wish = msgspec.structs.replace(wish, workspace=_way_back(asked.folder, workspace.root), **changes)
-    before = Before(frozenset(wish.tools), wish.agent, frozenset(note.tool for note in run.files.values() if note.tool))
-    return _Wanted(wish, workspace, files, run.names, before)
+    wish = msgspec.structs.replace(wish, workspace=_path_back(asked.folder, workspace.root), **changes)
+    before = EarlierChoice(
+        frozenset(wish.tools), wish.agent, frozenset(note.tool for note in run.files.values() if note.tool)
+    )
+    return _PlannedRun(wish, workspace, files, run.names, before)
 
 
-def _way_back(folder: Path, root: Path) -> str:
+def _path_back(folder: Path, root: Path) -> str:
     """From the output folder to the workspace; empty where they have nothing in common, and a record would tell of somebody's
     disk."""
     out, home = os.path.realpath(folder), os.path.realpath(root)
@@ -222,42 +232,42 @@ def _way_back(folder: Path, root: Path) -> str:
     return Path(os.path.relpath(home, out)).as_posix() if shared != os.path.dirname(shared) else ""
 
 
-def _place(root: Path, folder: Path) -> str:
+def _path_to(root: Path, folder: Path) -> str:
     """The way from the workspace to the output folder, where one lies in the other (`Plan.place`)."""
     home, out = os.path.realpath(root), os.path.realpath(folder)
     is_near = os.path.commonpath((home, out)) in (home, out)
     return Path(os.path.relpath(out, home)).as_posix() if is_near else ""
 
 
-class _Ran(NamedTuple):
+class _FinishedRun(NamedTuple):
     """One run and what to say of it."""
 
-    outcome: Outcome
+    outcome: StubsOutcome
     report: GenReport
     is_bad: bool
 
 
-def _run(wanted: _Wanted, asked: _Asked, *, is_check: bool, is_forced: bool) -> _Ran:
+def _run(wanted: _PlannedRun, asked: _Request, *, is_check: bool, is_forced: bool) -> _FinishedRun:
     wish = wanted.wish
     found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files, wanted.before, wish.kind)
     with ProgressBar("tools") as progress:
-        place = _place(wanted.workspace.root, asked.folder)
+        place = _path_to(wanted.workspace.root, asked.folder)
         language = LANGUAGES.get(wish.language)
-        module = module_in(asked.folder, language)
-        made = make(found.material, wish, language, progress, place=place, kept=wanted.kept, module=module)
+        module = find_module(asked.folder, language)
+        made = generate(found.material, wish, language, progress, place=place, kept=wanted.kept, module=module)
     if not found.entries and found.unread:  # nobody knows what should be written
-        outcome = Outcome(wish, made, (), (), ())
+        outcome = StubsOutcome(wish, made, (), (), ())
     elif is_check:
-        outcome = look(made, found.material, wish, asked.folder)
+        outcome = preview_stubs(made, found.material, wish, asked.folder)
     else:
-        outcome = write(made, found.material, wish, asked.folder, is_forced=is_forced)
-    notes = note_places(wanted.workspace, found.entries, made.notes)
+        outcome = write_stubs(made, found.material, wish, asked.folder, is_forced=is_forced)
+    notes = place_notes(wanted.workspace, found.entries, made.notes)
     report = report_of(outcome, notes, found.unread, found.needless)
     is_bad = not report.is_current if is_check else bool(found.unread) or is_refused(outcome)
-    return _Ran(outcome, report, is_bad)
+    return _FinishedRun(outcome, report, is_bad)
 
 
-def _tell(ran: _Ran, folder: Path, *, is_check: bool) -> None:
+def _print_run(ran: _FinishedRun, folder: Path, *, is_check: bool) -> None:
     say = check_lines if is_check else lines
     for line in say(ran.outcome, ran.report, folder, LANGUAGES.get(ran.report.language)):
         click.echo(line)

@@ -36,7 +36,7 @@ ENDINGS = (".md", ".json", ".yaml", ".yml")
 _WILD = frozenset("*?[")
 
 
-class Unread(NamedTuple):
+class UnreadTool(NamedTuple):
     """A tool that was left out, because its file has errors."""
 
     tool_id: str
@@ -47,18 +47,18 @@ class Unread(NamedTuple):
     """Of the first error."""
 
 
-class Found(NamedTuple):
+class FoundTools(NamedTuple):
     """What was chosen."""
 
     entries: tuple[ListedTool, ...]
     """Those that stubs are made of."""
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadTool, ...]
     material: Material
     needless: tuple[str, ...] = ()
     """Ids of tools that nobody has to implement, because Ferrule runs them itself."""
 
 
-class Before(NamedTuple):
+class EarlierChoice(NamedTuple):
     """What was chosen before: some of it may be gone, which is no mistake of whoever asks again."""
 
     words: Set[str] = frozenset()
@@ -67,7 +67,7 @@ class Before(NamedTuple):
     """The ids of tools that stubs were made of."""
 
 
-NEVER = Before()
+NEVER = EarlierChoice()
 
 
 def find_tools(
@@ -75,30 +75,30 @@ def find_tools(
     words: Sequence[str],
     agent: str,
     files: Sequence[Path],
-    before: Before = NEVER,
+    before: EarlierChoice = NEVER,
     kind: StubKind = "client",
-) -> Found:
+) -> FoundTools:
     """The tools that were asked for. Raises WorkspaceError for a word or an agent that is not there, and was not before.
 
     Of a `kind` "implementation" those are left out that Ferrule runs itself, unless they are named one by one.
     """
     shelf = collect_tools(workspace, paths=files, harmless=HARMLESS)
-    shelf = shelf._replace(entries=_rescued(workspace, shelf))
+    shelf = shelf._replace(entries=_rescue_entries(workspace, shelf))
     wanted = [entry for entry in shelf.entries if entry.tool is None or entry.tool.exposed_as is None]
-    broken = tuple(_broken(shelf))
+    broken = tuple(_find_broken(shelf))
     if agent:
-        wanted = _of_agent(shelf, wanted, agent, broken, before)
+        wanted = _find_agent_tools(shelf, wanted, agent, broken, before)
     chosen = (
-        _named(wanted, words, before.words)
+        _find_named(wanted, words, before.words)
         if words
-        else _newest(entry for entry in wanted if entry.lifecycle != "retired")
+        else _pick_newest(entry for entry in wanted if entry.lifecycle != "retired")
     )
     if (words or agent) and before.tools <= {entry.outline.tool_id for entry in chosen}:
         broken = ()  # nothing that was asked for can be in them
     if not chosen and not broken and before is NEVER:
         where = ", ".join(map(str, files[:3])) or str(workspace.root)
         raise WorkspaceError(f"there is no tool in {where}; 'ferrule check' tells what is there")
-    chosen = sorted(chosen, key=_order)
+    chosen = sorted(chosen, key=_sort_key)
     needless = tuple(entry for entry in chosen if kind == "implementation" and _is_needless(entry, words))
     if needless and len(needless) == len(chosen) and before is NEVER:
         first = needless[0].outline.tool_id
@@ -108,16 +108,16 @@ def find_tools(
         )
     chosen = [entry for entry in chosen if entry not in needless]
     read = tuple(entry for entry in chosen if entry.tool is not None)
-    unread = tuple(_unread(entry, shelf) for entry in chosen if entry.tool is None)
+    unread = tuple(_describe_unread(entry, shelf) for entry in chosen if entry.tool is None)
     material = Material(
         tools=[entry.tool for entry in read if entry.tool is not None],
         name=workspace.namespace,
-        manifests=_manifests(workspace, read),
-        called=_called(shelf.entries),
+        manifests=_read_manifests(workspace, read),
+        called=_name_calls(shelf.entries),
         unread=frozenset(each.tool_id for each in unread),
         is_whole=not broken,
     )
-    return Found(read, (*broken, *unread), material, tuple(entry.outline.tool_id for entry in needless))
+    return FoundTools(read, (*broken, *unread), material, tuple(entry.outline.tool_id for entry in needless))
 
 
 def _is_needless(entry: ListedTool, words: Sequence[str]) -> bool:
@@ -127,7 +127,7 @@ def _is_needless(entry: ListedTool, words: Sequence[str]) -> bool:
     return entry.tool is not None and not is_named and runs_without_code(entry.tool)
 
 
-def _order(entry: ListedTool) -> tuple[object, ...]:
+def _sort_key(entry: ListedTool) -> tuple[object, ...]:
     """As the definitions are written: imported tools last, then file by file, and within a file from top to bottom."""
     outline = entry.outline
     steps = tuple((isinstance(step, str), step if isinstance(step, int) else 0, str(step)) for step in outline.path)
@@ -135,20 +135,20 @@ def _order(entry: ListedTool) -> tuple[object, ...]:
     return (*place, outline.namespace, outline.name, outline.version or "")
 
 
-def _newest(entries: Iterable[ListedTool]) -> list[ListedTool]:
+def _pick_newest(entries: Iterable[ListedTool]) -> list[ListedTool]:
     """One entry of each tool: the version that a reference without one means."""
     versions: dict[str, list[ListedTool]] = defaultdict(list)
     for entry in entries:
         versions[entry.outline.tool_id].append(entry)
-    return [_best(each) for each in versions.values()]
+    return [_pick_best(each) for each in versions.values()]
 
 
-def _best(entries: list[ListedTool]) -> ListedTool:
+def _pick_best(entries: list[ListedTool]) -> ListedTool:
     best = newest([entry.outline for entry in entries])
     return next(entry for entry in entries if entry.outline is best)
 
 
-def _named(entries: Sequence[ListedTool], words: Sequence[str], known: Set[str]) -> list[ListedTool]:
+def _find_named(entries: Sequence[ListedTool], words: Sequence[str], known: Set[str]) -> list[ListedTool]:
     found: dict[int, ListedTool] = {}
     for word in words:
         name, _, version = word.partition("@")
@@ -156,8 +156,8 @@ def _named(entries: Sequence[ListedTool], words: Sequence[str], known: Set[str])
             entry for entry in entries if _is_meant(entry.outline, name) and version in ("", entry.outline.version)
         ]
         if not meant and word not in known:
-            raise WorkspaceError(f"there is no tool {word!r} here; {_hint(name, version, entries)}")
-        for entry in meant if version else _newest(meant):
+            raise WorkspaceError(f"there is no tool {word!r} here; {_suggest(name, version, entries)}")
+        for entry in meant if version else _pick_newest(meant):
             found[id(entry)] = entry
     return list(found.values())
 
@@ -167,7 +167,7 @@ def _is_meant(outline: ToolOutline, name: str) -> bool:
     return name in names or (not _WILD.isdisjoint(name) and any(fnmatchcase(each, name) for each in names))
 
 
-def _hint(name: str, version: str, entries: Sequence[ListedTool]) -> str:
+def _suggest(name: str, version: str, entries: Sequence[ListedTool]) -> str:
     if name.endswith(ENDINGS):
         return "there is no such file either"
     versions = [entry.outline.version for entry in entries if _is_meant(entry.outline, name)]
@@ -177,8 +177,12 @@ def _hint(name: str, version: str, entries: Sequence[ListedTool]) -> str:
     return nearest(name, known) or "`ferrule list` shows them all"
 
 
-def _of_agent(
-    shelf: WorkspaceTools, entries: Sequence[ListedTool], agent: str, broken: Sequence[Unread], before: Before
+def _find_agent_tools(
+    shelf: WorkspaceTools,
+    entries: Sequence[ListedTool],
+    agent: str,
+    broken: Sequence[UnreadTool],
+    before: EarlierChoice,
 ) -> list[ListedTool]:
     """The tools of an agent: all of an ADL manifest, its built-ins included, or those that an AML agent refers to."""
     agents = {entry.outline.namespace for entry in entries if entry.outline.dialect == "adl"}
@@ -197,11 +201,11 @@ def _of_agent(
         known = agents | {each.agent_id for each in outlines if each.agent_id}
         hint = nearest(agent, known) or (f"known are {', '.join(sorted(known))}" if known else "no file defines any")
         raise WorkspaceError(f"there is no agent {agent!r} here; {hint}")
-    refs = set(_refs(meant[0]))
+    refs = set(_list_refs(meant[0]))
     return [entry for entry in entries if entry.outline.dialect == "aml" and entry.outline.tool_id in refs]
 
 
-def _refs(agent: AgentOutline) -> Iterator[str]:
+def _list_refs(agent: AgentOutline) -> Iterator[str]:
     tools = agent.value.get("tools")
     listed = tools.get("refs") if isinstance(tools, dict) else tools
     for item in listed if isinstance(listed, list) else ():
@@ -209,7 +213,7 @@ def _refs(agent: AgentOutline) -> Iterator[str]:
             yield item["ref"]
 
 
-def _rescued(workspace: Workspace, shelf: WorkspaceTools) -> tuple[ListedTool, ...]:
+def _rescue_entries(workspace: Workspace, shelf: WorkspaceTools) -> tuple[ListedTool, ...]:
     """The entries, with those tools of a file of several that have no error of their own, where all its errors are in others."""
     lost: dict[str, list[ListedTool]] = defaultdict(list)
     for entry in shelf.entries:
@@ -218,7 +222,7 @@ def _rescued(workspace: Workspace, shelf: WorkspaceTools) -> tuple[ListedTool, .
     rescued: dict[tuple[str, str, str | None], Tool] = {}
     for file, entries in lost.items():
         own = {id(error) for entry in entries for error in _own_errors(shelf, entry)}
-        if all(id(error) in own for error in _errors(shelf, file)):
+        if all(id(error) in own for error in _errors_in(shelf, file)):
             compiled = workspace.compile([workspace.root / file])
             tools = (tool for one in compiled for each in one.compiled for tool in each.tools)
             rescued |= {(file, tool.tool_id, tool.version): tool for tool in tools}
@@ -233,28 +237,28 @@ def _rescued(workspace: Workspace, shelf: WorkspaceTools) -> tuple[ListedTool, .
 def _own_errors(shelf: WorkspaceTools, entry: ListedTool) -> Iterator[Diagnostic]:
     """The errors of a file that are in the definition of one of its tools."""
     place = format_path(entry.outline.path)
-    for error in _errors(shelf, entry.outline.file):
+    for error in _errors_in(shelf, entry.outline.file):
         if not place or error.path == place or error.path.startswith((f"{place}.", f"{place}[")):
             yield error
 
 
-def _broken(shelf: WorkspaceTools) -> Iterator[Unread]:
+def _find_broken(shelf: WorkspaceTools) -> Iterator[UnreadTool]:
     """Files that cannot be read so far that anybody could tell which tools they define."""
     for report in shelf.reports:
         if all(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
-            first = next(_errors(shelf, report.file), None)
+            first = next(_errors_in(shelf, report.file), None)
             if first is not None:
-                yield Unread("", show_path(report.file), first.line, first.message)
+                yield UnreadTool("", show_path(report.file), first.line, first.message)
 
 
-def _unread(entry: ListedTool, shelf: WorkspaceTools) -> Unread:
+def _describe_unread(entry: ListedTool, shelf: WorkspaceTools) -> UnreadTool:
     own = next(_own_errors(shelf, entry), None)
-    first = own if own is not None else next(_errors(shelf, entry.outline.file), None)
+    first = own if own is not None else next(_errors_in(shelf, entry.outline.file), None)
     line, message = (first.line, first.message) if first is not None else (1, "it cannot be read")
-    return Unread(entry.outline.tool_id, entry.file, line, message)
+    return UnreadTool(entry.outline.tool_id, entry.file, line, message)
 
 
-def _errors(shelf: WorkspaceTools, file: str) -> Iterator[Diagnostic]:
+def _errors_in(shelf: WorkspaceTools, file: str) -> Iterator[Diagnostic]:
     for report in shelf.reports:
         if report.file == file:
             for found in report.diagnostics:
@@ -262,7 +266,7 @@ def _errors(shelf: WorkspaceTools, file: str) -> Iterator[Diagnostic]:
                     yield found
 
 
-def _manifests(workspace: Workspace, entries: Sequence[ListedTool]) -> tuple[Record, ...]:
+def _read_manifests(workspace: Workspace, entries: Sequence[ListedTool]) -> tuple[Record, ...]:
     files = dict.fromkeys(entry.outline.file for entry in entries if entry.outline.dialect == "adl")
     if not files:
         return ()
@@ -271,7 +275,7 @@ def _manifests(workspace: Workspace, entries: Sequence[ListedTool]) -> tuple[Rec
     return tuple(record for record in records if record.kind == "manifest")
 
 
-def _called(entries: Sequence[ListedTool]) -> dict[str, str]:
+def _name_calls(entries: Sequence[ListedTool]) -> dict[str, str]:
     """What leads to each tool alone on a surface that shows them all: its name, else with its namespace, else its id."""
     owners: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
@@ -296,7 +300,7 @@ ALIASES = {
 }
 
 
-def language_of(word: str) -> str:
+def find_language(word: str) -> str:
     """The language of a word. Raises UsageError for one that means none."""
     name = ALIASES.get(word.lower(), word.lower())
     if name not in LANGUAGES.names():
@@ -311,7 +315,7 @@ def is_file(word: str) -> bool:
     return word.endswith(ENDINGS) and os.path.isfile(word)
 
 
-def language_in(file: str) -> str:
+def read_language(file: str) -> str:
     """The language that an agent file names. Raises UsageError where it names none, or several."""
     compiled = Workspace.open(file).compile([file])
     records = [record for one in compiled for each in one.compiled for record in each.records]

@@ -14,11 +14,11 @@ from ferrule.model.document import Document, Places
 from ferrule.model.value import Path, dig
 from ferrule.schema.pointers import follow_steps, read_fragment
 from ferrule.workspace.convert.fields import find_path
-from ferrule.workspace.stubs import Looser
+from ferrule.workspace.stubs import LooseType
 from ferrule.workspace.workspace import Workspace
 
 
-def note_places(workspace: Workspace, entries: Sequence[ListedTool], notes: Sequence[Looser]) -> list[GenNote]:
+def place_notes(workspace: Workspace, entries: Sequence[ListedTool], notes: Sequence[LooseType]) -> list[GenNote]:
     """The notes, each with its place."""
     by_id = {entry.outline.tool_id: entry for entry in entries}
     lines = _Lines(workspace)
@@ -36,28 +36,28 @@ class _Lines:
         self._workspace = workspace
         self._read: dict[tuple[str, int], tuple[Document, Places] | None] = {}
 
-    def place(self, entry: ListedTool, note: Looser) -> str:
-        opened = self._opened(entry)
+    def place(self, entry: ListedTool, note: LooseType) -> str:
+        opened = self._open(entry)
         if opened is None:
             return entry.file
         document, places = opened
-        path = _path(entry, note, document)
+        path = _find_path(entry, note, document)
         return f"{entry.file}:{find_line(document, places, path) if path else 1}"
 
-    def _opened(self, entry: ListedTool) -> tuple[Document, Places] | None:
+    def _open(self, entry: ListedTool) -> tuple[Document, Places] | None:
         key = (entry.outline.file, entry.outline.document)
         if key not in self._read:
-            self._read[key] = self._documents(*key) if entry.file != LOCK_FILE else None
+            self._read[key] = self._read_document(*key) if entry.file != LOCK_FILE else None
         return self._read[key]
 
-    def _documents(self, file: str, number: int) -> tuple[Document, Places] | None:
+    def _read_document(self, file: str, number: int) -> tuple[Document, Places] | None:
         documents = read(load(str(self._workspace.root / file), file))
         if number >= len(documents):
             return None
         return documents[number], find_places(documents[number])
 
 
-def _path(entry: ListedTool, note: Looser, document: Document) -> Path:
+def _find_path(entry: ListedTool, note: LooseType, document: Document) -> Path:
     """From the root of the document. Where nobody said which schema is meant, the first in which the pointer leads somewhere."""
     tool = entry.outline.path
     for side in (note.side,) if note.side else ("input", "output"):

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.stubs.alternatives import Alternatives, alternatives, is_whole, kinds_of
-from ferrule.definitions.stubs.places import Document, Node, Place
+from ferrule.definitions.stubs.alternatives import FittingWays, find_alternatives, is_whole, kinds_of
+from ferrule.definitions.stubs.places import SchemaDocument, SchemaNode, SchemaPlace
 
 
-def ways(root: Any, **options: Any) -> tuple[Alternatives, list[str]]:
-    document = Document(root)
-    found = alternatives(document, Node((Place(root, "#"),)), **options)
+def ways(root: Any, **options: Any) -> tuple[FittingWays, list[str]]:
+    document = SchemaDocument(root)
+    found = find_alternatives(document, SchemaNode((SchemaPlace(root, "#"),)), **options)
     return found, [note.message for note in document.notes]
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.language import StubKind
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
-from ferrule.definitions.stubs.runs import Wish
-from ferrule.workspace.stubs import Material, make
+from ferrule.definitions.stubs.runs import StubRequest
+from ferrule.workspace.stubs import Material, generate
 from tests.definitions.stubs.tools import manifest, tool
 
 ODD = [
@@ -53,9 +53,9 @@ def test_any_names_have_files(
     inject = ["logger", "config", *services, *(f"config.{section}" for section in config)]
     payload = {"tool": {"inject": inject}}
     agent = manifest(services=services, config=config)
-    made = make(
+    made = generate(
         Material([tool(each, namespace="clerk", dialect="adl", payload=payload) for each in tools], "books", [agent]),
-        Wish(language=name, kind=kind, is_project=True),
+        StubRequest(language=name, kind=kind, is_project=True),
         LANGUAGES.get(name),
     )
     for file in made.files:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.definitions.stubs.folder import OutputFolder, is_plain
+from ferrule.definitions.stubs.folder import OutputFolder, is_plain_path
 from ferrule.errors import WorkspaceError
 
 
@@ -77,18 +77,18 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("name", ["../x", "a/../b", "/etc/x", "a//b", "./a", "a\nb", "a:b", "a\\b", ""])
 def test_a_name_that_may_lead_elsewhere_is_not_plain(name: str) -> None:
-    assert not is_plain(name)
+    assert not is_plain_path(name)
 
 
 def test_names_below_the_folder_are_plain(tmp_path: Path) -> None:
-    assert is_plain("a.txt") and is_plain("a/b/größe.txt")
+    assert is_plain_path("a.txt") and is_plain_path("a/b/größe.txt")
     with pytest.raises(WorkspaceError, match="nothing is written outside"):
         OutputFolder(tmp_path).read("../a/x")
 
 
 def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
-    with OutputFolder(tmp_path / "new").held():
+    with OutputFolder(tmp_path / "new").lock():
         assert (tmp_path / "new").is_dir()
     (tmp_path / "file").write_text("")
-    with pytest.raises(WorkspaceError, match="cannot use the folder"), OutputFolder(tmp_path / "file").held():
+    with pytest.raises(WorkspaceError, match="cannot use the folder"), OutputFolder(tmp_path / "file").lock():
         pass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.definitions.stubs.growth import TypeNames, is_definition, last_step, singular
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.growth import TypeNames, is_definition, last_step, make_singular
+from ferrule.definitions.stubs.tree import make_type_tree
 from tests.definitions.stubs.tree.notation import shown
 
 
@@ -24,21 +24,21 @@ def names(*taken: str) -> TypeNames:
     ],
 )
 def test_what_a_reference_points_at_is_called_by_its_place(pointer: str, name: str) -> None:
-    assert names().of_definition(pointer) == name
+    assert names().name_definition(pointer) == name
 
 
 def test_a_taken_name_becomes_one_that_only_its_place_decides() -> None:
     free, taken, both = names(), names("GoHome"), names("GoHome", "GoHomeValue")
-    assert free.given("GoHome", "#/a") == "GoHome"
-    assert taken.given("GoHome", "#/a") == "GoHomeValue"
-    first, again = both.given("GoHome", "#/a"), names("GoHome", "GoHomeValue").given("GoHome", "#/a")
+    assert free.take("GoHome", "#/a") == "GoHome"
+    assert taken.take("GoHome", "#/a") == "GoHomeValue"
+    first, again = both.take("GoHome", "#/a"), names("GoHome", "GoHomeValue").take("GoHome", "#/a")
     assert first == again and first.startswith("GoHomeX")
-    assert both.given("GoHome", "#/b") != first
+    assert both.take("GoHome", "#/b") != first
 
 
 def test_a_long_name_is_cut_and_stays_apart() -> None:
     given = names()
-    first, second = given.given("G" * 200, "#/a"), given.given("G" * 200, "#/b")
+    first, second = given.take("G" * 200, "#/a"), given.take("G" * 200, "#/b")
     assert len(first) == len(second) == 80 and first != second
 
 
@@ -54,7 +54,7 @@ def test_a_long_name_is_cut_and_stays_apart() -> None:
     ],
 )
 def test_one_of_several_has_a_name_of_its_own(name: str, one: str) -> None:
-    assert singular(name) == one
+    assert make_singular(name) == one
 
 
 def test_a_definition_is_told_by_its_place() -> None:
@@ -65,7 +65,7 @@ def test_a_definition_is_told_by_its_place() -> None:
 
 def test_a_type_that_contains_itself_has_a_name() -> None:
     tree = {"type": "array", "items": {"$ref": "#/$defs/tree"}}
-    assert shown(type_tree({"$ref": "#/$defs/tree", "$defs": {"tree": tree}}, "GoInput", prefix="Go")) == [
+    assert shown(make_type_tree({"$ref": "#/$defs/tree", "$defs": {"tree": tree}}, "GoInput", prefix="Go")) == [
         "GoInput = GoTree",
         "GoTree = [GoTree]",
     ]

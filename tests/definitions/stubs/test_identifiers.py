@@ -12,11 +12,11 @@ from ferrule.definitions.stubs.identifiers import (
     ACRONYMS,
     Style,
     camel,
-    capitalised,
+    capitalize,
     identifiers,
     pascal,
     snake,
-    words,
+    split_words,
 )
 
 KEYWORDS = frozenset({"class", "def", "type", "None", "self", "Type", "GET", "class_", "u27700", "empty"})
@@ -52,19 +52,19 @@ _names = st.one_of(
     ],
 )
 def test_words(name: str, expected: tuple[str, ...]) -> None:
-    assert words(name) == expected
+    assert split_words(name) == expected
 
 
 def test_adl_42_acronyms_are_in_capitals() -> None:
-    assert pascal(words("get_user_id")) == "GetUserID"
-    assert camel(words("get_user_id")) == "getUserID"
-    assert pascal(words("parse_k8s_url"), ACRONYMS | {"k8s"}) == "ParseK8SURL"
-    assert snake(words("getUserID")) == "get_user_id"
+    assert pascal(split_words("get_user_id")) == "GetUserID"
+    assert camel(split_words("get_user_id")) == "getUserID"
+    assert pascal(split_words("parse_k8s_url"), ACRONYMS | {"k8s"}) == "ParseK8SURL"
+    assert snake(split_words("getUserID")) == "get_user_id"
 
 
 def test_a_digit_is_never_first_but_may_go_on() -> None:
     assert [pascal(("2fa",)), camel(("2fa",)), snake(("2fa",))] == ["N2fa", "n2fa", "n2fa"]
-    assert capitalised(("2fa", "id")) == "2faID"
+    assert capitalize(("2fa", "id")) == "2faID"
 
 
 def test_a_clash_is_settled_for_the_plain_name() -> None:
@@ -104,7 +104,7 @@ def test_identifiers_are_legal_different_and_free(case: str, names: list[str], t
 @given(names=st.lists(_names, max_size=8, unique=True))
 def test_a_name_without_rivals_is_called_by_its_own_words(case: str, names: list[str]) -> None:
     style = STYLES[case]
-    wanted = [style.made(name) for name in names]
+    wanted = [style.make(name) for name in names]
     found = identifiers(names, style)
     for name, want in zip(names, wanted, strict=True):
         if wanted.count(want) == 1:

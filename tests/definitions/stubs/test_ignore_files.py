@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.stubs.ignore_files import Ignored, added_to
+from ferrule.definitions.stubs.ignore_files import IgnorePatterns, add_paths
 
 TABLE = [
     # pattern, what it names, what it does not
@@ -37,7 +37,7 @@ TABLE = [
 @pytest.mark.parametrize(("pattern", "named", "others"), TABLE, ids=[row[0] for row in TABLE])
 def test_patterns_name_what_they_say(pattern: str, named: list[str], others: list[str]) -> None:
     """ADL-50: a folder, a pattern over the whole path, or a path; never a part of a name."""
-    ignored = Ignored([pattern])
+    ignored = IgnorePatterns([pattern])
     assert [path for path in named if not ignored.covers(path)] == []
     assert [path for path in others if ignored.covers(path)] == []
 
@@ -76,22 +76,22 @@ def _said(pattern: str, path: str) -> bool:
 @given(PATTERNS, PATHS)
 def test_any_pattern_is_read_as_the_standard_says(pattern: str, path: str) -> None:
     if "***" not in pattern:
-        assert Ignored([pattern]).covers(path) == _said(pattern, path)
+        assert IgnorePatterns([pattern]).covers(path) == _said(pattern, path)
 
 
 @given(st.text(), st.text())
 def test_no_text_is_too_odd(text: str, path: str) -> None:
-    Ignored([text]).covers(path)
+    IgnorePatterns([text]).covers(path)
 
 
 @given(st.lists(PATHS, max_size=5), PATHS)
 def test_a_path_that_was_added_is_named(before: list[str], path: str) -> None:
-    text = added_to("\n".join(before), [path])
+    text = add_paths("\n".join(before), [path])
     assert text.startswith("\n".join(before))
-    assert Ignored([text]).covers(path)
+    assert IgnorePatterns([text]).covers(path)
 
 
 def test_line_ends_of_the_file_are_kept() -> None:
-    assert added_to("a\r\nb", ["c"]) == "a\r\nb\r\nc\r\n"
-    assert added_to(None, ["c"]).splitlines()[-1] == "c"
-    assert added_to("a", []) == "a"
+    assert add_paths("a\r\nb", ["c"]) == "a\r\nb\r\nc\r\n"
+    assert add_paths(None, ["c"]).splitlines()[-1] == "c"
+    assert add_paths("a", []) == "a"

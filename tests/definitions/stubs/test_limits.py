@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.type_tree import SILENT
-from ferrule.definitions.stubs.limits import limits, needs, words
-from ferrule.definitions.stubs.places import Place
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.limits import describe_needs, list_limits, read_annotations
+from ferrule.definitions.stubs.places import SchemaPlace
+from ferrule.definitions.stubs.tree import make_type_tree
 from tests.definitions.stubs.tree.notation import root_record
 
 
@@ -35,7 +35,7 @@ def test_words_of_a_member() -> None:
         },
         "$defs": {"Count": {"type": "integer", "description": "How many", "maximum": 9, "default": 3}},
     }
-    root = root_record(type_tree(schema, "GoInput"))
+    root = root_record(make_type_tree(schema, "GoInput"))
     told = {member.name: member.words for member in root.members}
     assert root.words.description == "All of it"
     assert told["a"].description == "Some words\nin lines" and told["a"].is_deprecated and told["a"].has_default
@@ -58,17 +58,20 @@ def test_words_of_a_member() -> None:
     ],
 )
 def test_limits_of_a_kind_are_said_in_words(schema: dict[str, Any], kind: str, expected: tuple[str, ...]) -> None:
-    assert limits([Place(schema, "#")], (kind,)) == expected
+    assert list_limits([SchemaPlace(schema, "#")], (kind,)) == expected
 
 
 def test_of_two_schemas_that_say_the_same_thing_the_first_is_heard() -> None:
-    told = words(
-        [Place({"description": "Mine", "example": 1}, "#"), Place({"description": "Other", "default": None}, "#")]
+    told = read_annotations(
+        [
+            SchemaPlace({"description": "Mine", "example": 1}, "#"),
+            SchemaPlace({"description": "Other", "default": None}, "#"),
+        ]
     )
     assert (told.description, told.examples, told.has_default, told.default) == ("Mine", (1,), True, None)
-    assert words([Place({"type": "string"}, "#")]) == SILENT
+    assert read_annotations([SchemaPlace({"type": "string"}, "#")]) == SILENT
 
 
 def test_a_union_of_requirements_says_what_is_needed() -> None:
-    assert needs({"anyOf": [{"required": ["a", "b"]}, {"required": ["c"]}]}) == "needs a and b or c"
-    assert needs({"anyOf": [{"required": ["a"], "properties": {}}]}) == ""
+    assert describe_needs({"anyOf": [{"required": ["a", "b"]}, {"required": ["c"]}]}) == "needs a and b or c"
+    assert describe_needs({"anyOf": [{"required": ["a"], "properties": {}}]}) == ""

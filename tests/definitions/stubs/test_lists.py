@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.stubs.lists import positions_at
-from ferrule.definitions.stubs.places import Place
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.lists import split_items
+from ferrule.definitions.stubs.places import SchemaPlace
+from ferrule.definitions.stubs.tree import make_type_tree
 from tests.definitions.stubs.tree.notation import shown
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
@@ -16,7 +16,7 @@ TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 
 def type_of(**said: Any) -> str:
     """The type of a member that is a list."""
-    (line,) = shown(type_tree({"type": "object", "properties": {"a": {"type": "array", **said}}}, "GoInput"))
+    (line,) = shown(make_type_tree({"type": "object", "properties": {"a": {"type": "array", **said}}}, "GoInput"))
     return line.removeprefix("GoInput {a?: ").removesuffix("}")
 
 
@@ -43,7 +43,7 @@ def test_items_of_a_list_are_called_one_of_several() -> None:
         "type": "object",
         "properties": {"toys": {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}},
     }
-    assert [each.name for each in type_tree(schema, "GoInput", prefix="Go").declarations] == ["GoInput", "GoToy"]
+    assert [each.name for each in make_type_tree(schema, "GoInput", prefix="Go").declarations] == ["GoInput", "GoToy"]
 
 
 def test_more_positions_than_anybody_reads_are_any_list() -> None:
@@ -51,10 +51,10 @@ def test_more_positions_than_anybody_reads_are_any_list() -> None:
 
 
 def test_positions_are_found_in_the_words_of_both_drafts() -> None:
-    first, after = positions_at(Place({"prefixItems": [{}, {}], "items": {}}, "#"))
+    first, after = split_items(SchemaPlace({"prefixItems": [{}, {}], "items": {}}, "#"))
     assert [each.pointer for each in first] == ["#/prefixItems/0", "#/prefixItems/1"]
     assert after is not None and after.pointer == "#/items"
-    first, after = positions_at(Place({"items": [{}], "additionalItems": {}}, "#"))
+    first, after = split_items(SchemaPlace({"items": [{}], "additionalItems": {}}, "#"))
     assert [each.pointer for each in first] == ["#/items/0"]
     assert after is not None and after.pointer == "#/additionalItems"
-    assert positions_at(Place({}, "#")) == ([], None)
+    assert split_items(SchemaPlace({}, "#")) == ([], None)

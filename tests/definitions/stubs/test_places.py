@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.stubs.places import MOST_NOTES, Document, Place, escaped
+from ferrule.definitions.stubs.places import MOST_NOTES, SchemaDocument, SchemaPlace, escape_step
 
 
 def pointers(root: Any) -> list[str] | None:
     """The places that say something about the whole value."""
-    flat = Document(root).flat((Place(root, "#"),))
+    flat = SchemaDocument(root).flatten((SchemaPlace(root, "#"),))
     return None if flat is None else [place.pointer for place in flat]
 
 
@@ -40,8 +40,8 @@ def test_nothing_fits_where_any_part_refuses_everything() -> None:
     ],
 )
 def test_what_cannot_be_followed_is_noted(root: Any, message: str) -> None:
-    document = Document(root)
-    assert document.flat((Place(root, "#"),)) is not None
+    document = SchemaDocument(root)
+    assert document.flatten((SchemaPlace(root, "#"),)) is not None
     assert [note.message for note in document.notes] == [message]
 
 
@@ -65,8 +65,8 @@ def test_a_reference_leads_to_a_place_in_the_document(ref: Any, pointer: str | N
         "own": {"$id": "other.json", "$defs": {"inner": {}}},
     }
     root = {"$id": "https://example.com/main.json", "$defs": definitions, "properties": {"x": {"$ref": ref}}}
-    document = Document(root)
-    found = document.target(document.root["properties"]["x"]["$ref"])
+    document = SchemaDocument(root)
+    found = document.find_target(document.root["properties"]["x"]["$ref"])
     assert (found.pointer if found else None) == pointer
 
 
@@ -77,11 +77,11 @@ def test_older_drafts_hear_a_reference_alone_and_know_no_newer_words() -> None:
         "required": ["x"],
         "definitions": {"a": {"dependentRequired": {}, "type": "object"}},
     }
-    document = Document(old)
-    (place,) = document.flat((Place(old, "#"),)) or ()
+    document = SchemaDocument(old)
+    (place,) = document.flatten((SchemaPlace(old, "#"),)) or ()
     assert (document.draft, place.schema) == (7, {"type": "object"})
-    assert Document({"items": [{}]}).draft == 7
-    assert Document({"prefixItems": [{}]}).draft == 2020
+    assert SchemaDocument({"items": [{}]}).draft == 7
+    assert SchemaDocument({"prefixItems": [{}]}).draft == 2020
 
 
 def test_a_schema_that_only_refers_stands_for_what_it_refers_to() -> None:
@@ -89,19 +89,19 @@ def test_a_schema_that_only_refers_stands_for_what_it_refers_to() -> None:
         "$ref": "#/$defs/a",
         "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/c", "type": "string"}, "c": {}},
     }
-    assert Document(root).origin(Place(root, "#")).pointer == "#/$defs/b"
+    assert SchemaDocument(root).find_origin(SchemaPlace(root, "#")).pointer == "#/$defs/b"
 
 
 def test_a_step_of_a_pointer_is_escaped_and_a_place_knows_what_is_below() -> None:
-    assert escaped("a/b~c%") == "a~1b~0c%25"
-    assert Place({"properties": {"a/b": {"type": "null"}}}, "#").below("properties", "a/b") == (
+    assert escape_step("a/b~c%") == "a~1b~0c%25"
+    assert SchemaPlace({"properties": {"a/b": {"type": "null"}}}, "#").below("properties", "a/b") == (
         {"type": "null"},
         "#/properties/a~1b",
     )
 
 
 def test_no_more_is_noted_than_anybody_reads() -> None:
-    document = Document({})
+    document = SchemaDocument({})
     for number in range(MOST_NOTES + 50):
         document.note(f"#/{number}", "odd")
     document.note("#/0", "odd")

@@ -4,37 +4,47 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.definitions.stubs.runs import FileNote, Names, Record, Run, Wish, decoded, encoded, normal, sha256_of
+from ferrule.definitions.stubs.runs import (
+    FileNote,
+    StubRecord,
+    StubRequest,
+    StubRun,
+    ToolNames,
+    decode_record,
+    encode_record,
+    hash_text,
+    normalize_line_ends,
+)
 from ferrule.errors import WorkspaceError
 
-GO = Run(
-    wish=Wish(language="go", tools=("shop.*",), agent="clerk"),
+GO = StubRun(
+    wish=StubRequest(language="go", tools=("shop.*",), agent="clerk"),
     files={
         "b.go": FileNote(standing="generated", sha256="ab", tool="shop.b"),
         "a.go": FileNote(standing="yours", contract="12345678"),
         "old.go": FileNote(standing="generated", is_orphan=True),
     },
-    names={"shop.b": Names("b", "B")},
+    names={"shop.b": ToolNames("b", "B")},
     pending={"c.go": "cd"},
 )
-RUST = Run(wish=Wish(language="rust", kind="client"))
-RECORD = Record().with_run(RUST).with_run(GO)
+RUST = StubRun(wish=StubRequest(language="rust", kind="client"))
+RECORD = StubRecord().with_run(RUST).with_run(GO)
 
 
 def test_a_record_is_read_as_it_was_written() -> None:
-    assert decoded(encoded(RECORD), "x") == RECORD
-    assert decoded(None, "x") == Record()
+    assert decode_record(encode_record(RECORD), "x") == RECORD
+    assert decode_record(None, "x") == StubRecord()
 
 
 def test_each_fact_has_a_line_and_all_are_sorted() -> None:
-    lines = encoded(RECORD).decode().splitlines()
+    lines = encode_record(RECORD).decode().splitlines()
     files = [line.split('"')[1] for line in lines if line.startswith('    "') and line.endswith("{")]
     assert [name for name in files if name.endswith(".go")] == ["a.go", "b.go", "old.go"]
-    assert encoded(Record().with_run(GO).with_run(RUST)) == encoded(RECORD)
+    assert encode_record(StubRecord().with_run(GO).with_run(RUST)) == encode_record(RECORD)
 
 
 def test_a_run_takes_the_place_of_the_one_before() -> None:
-    again = RECORD.with_run(Run(wish=GO.wish))
+    again = RECORD.with_run(StubRun(wish=GO.wish))
     assert list(again.runs) == ["go/implementation", "rust/client"]
     assert again.runs["go/implementation"].files == {}
 
@@ -50,9 +60,9 @@ def test_files_of_other_runs_are_known_but_for_orphans() -> None:
 )
 def test_what_is_no_record_of_ours_is_refused(data: bytes, words: str) -> None:
     with pytest.raises(WorkspaceError, match=words):
-        decoded(data, "the record")
+        decode_record(data, "the record")
 
 
 def test_line_ends_of_a_checkout_do_not_change_a_digest() -> None:
-    assert sha256_of(b"a\r\nb\r\n") == sha256_of(b"a\nb\n") != sha256_of(b"a\nb")
-    assert normal(b"a\rb\r\n") == b"a\rb\n"
+    assert hash_text(b"a\r\nb\r\n") == hash_text(b"a\nb\n") != hash_text(b"a\nb")
+    assert normalize_line_ends(b"a\rb\r\n") == b"a\rb\n"

@@ -6,7 +6,7 @@ import pytest
 
 from ferrule.contracts.language import Project
 from ferrule.definitions.stubs.identifiers import Style, camel, identifiers, pascal
-from ferrule.definitions.stubs.surroundings import Naming, Surroundings, Variable, has_variables, split_setting
+from ferrule.definitions.stubs.surroundings import Naming, ToolSurroundings, Variable, has_variables, split_setting
 from tests.definitions.stubs.languages.plans import injected, plan_of, tool_plan
 
 CAMEL = Style(camel)
@@ -15,14 +15,14 @@ NAMING = Naming(CAMEL, Style(pascal), CAMEL, CAMEL, lambda names: identifiers(na
 
 def test_settings_are_needed_only_where_somebody_uses_them() -> None:
     bare = Project(name="x", version="1")
-    assert not Surroundings(plan_of(tool_plan(inject=injected("logger")), project=bare), NAMING).needs_config
-    assert Surroundings(plan_of(tool_plan(inject=injected("config")), project=bare), NAMING).needs_config
-    assert Surroundings(plan_of(), NAMING).needs_config
+    assert not ToolSurroundings(plan_of(tool_plan(inject=injected("logger")), project=bare), NAMING).needs_config
+    assert ToolSurroundings(plan_of(tool_plan(inject=injected("config")), project=bare), NAMING).needs_config
+    assert ToolSurroundings(plan_of(), NAMING).needs_config
 
 
 def test_only_services_that_tools_are_given_are_made() -> None:
-    assert Surroundings(plan_of(tool_plan()), NAMING).used == []
-    given = Surroundings(plan_of(tool_plan(inject=injected("shop"))), NAMING)
+    assert ToolSurroundings(plan_of(tool_plan()), NAMING).used == []
+    given = ToolSurroundings(plan_of(tool_plan(inject=injected("shop"))), NAMING)
     assert [(each.interface, each.factory, each.variable) for each in given.used] == [("Shop", "newShop", "shop")]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.type_tree import Union
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.tree import make_type_tree
 from tests.definitions.stubs.tree.notation import shown
 
 
@@ -20,7 +20,7 @@ def test_variants_say_where_their_schemas_stand_and_what_kinds_they_are() -> Non
         },
         "$defs": {"B": {"oneOf": [{"type": "boolean"}, {"type": "number"}]}},
     }
-    first, second = [each for each in type_tree(schema, "GoInput").declarations if isinstance(each, Union)]
+    first, second = [each for each in make_type_tree(schema, "GoInput").declarations if isinstance(each, Union)]
     assert [(each.pointer, each.kinds) for each in first.variants] == [
         ("#/properties/a", ("string",)),
         ("#/properties/a", ("object",)),
@@ -46,18 +46,18 @@ def pet(kind: Any, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_variants_are_told_apart_by_a_tag_where_they_have_one(branches: list[Any], expected: str) -> None:
-    tree = type_tree({"type": "object", "properties": {"a": {"oneOf": branches}}}, "GoInput", prefix="Go")
+    tree = make_type_tree({"type": "object", "properties": {"a": {"oneOf": branches}}}, "GoInput", prefix="Go")
     (line,) = [each for each in shown(tree) if each.startswith(("GoA =", "GoA by"))]
     assert line.startswith(f"GoA {expected}")
 
 
 def test_scalars_of_one_kind_are_one_variant() -> None:
     schema = {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "string", "pattern": "x"}, {"type": "integer"}]}
-    tree = type_tree({"type": "object", "properties": {"a": schema}}, "GoInput", prefix="Go")
+    tree = make_type_tree({"type": "object", "properties": {"a": schema}}, "GoInput", prefix="Go")
     assert shown(tree)[1:] == ["GoA = integer | string"]
 
 
 def test_a_variant_that_may_be_anything_makes_the_union_anything() -> None:
-    tree = type_tree({"type": "object", "properties": {"a": {"oneOf": [{"type": "string"}, {"$ref": "#/$defs/any"}]}},
+    tree = make_type_tree({"type": "object", "properties": {"a": {"oneOf": [{"type": "string"}, {"$ref": "#/$defs/any"}]}},
                       "$defs": {"any": {"format": "x"}}}, "GoInput")  # fmt: skip
     assert shown(tree) == ["GoInput {a?: anything}"]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from ferrule.cli.gen_choice import Unread
+from ferrule.cli.gen_choice import UnreadTool
 from ferrule.contracts.language import Language, NextStep
 from ferrule.definitions.reporters.excerpt import sanitize
-from ferrule.definitions.stubs.ownership import REFUSED, WRITTEN, Judged, State
-from ferrule.workspace.stubs import Outcome
+from ferrule.definitions.stubs.ownership import REFUSED, WRITTEN, JudgedFile, State
+from ferrule.workspace.stubs import StubsOutcome
 
 _MOST = 20
 """So many files of one kind are told by name."""
@@ -85,7 +85,7 @@ class GenReports(msgspec.Struct, frozen=True):
 
 
 def report_of(
-    outcome: Outcome, notes: Sequence[GenNote], unread: Sequence[Unread], needless: Sequence[str] = ()
+    outcome: StubsOutcome, notes: Sequence[GenNote], unread: Sequence[UnreadTool], needless: Sequence[str] = ()
 ) -> GenReport:
     """The report of one run."""
     files = tuple(
@@ -108,16 +108,16 @@ def report_of(
     )
 
 
-def _is_off(each: Judged) -> bool:
+def _is_off(each: JudgedFile) -> bool:
     return each.state in _STALE or each.is_behind
 
 
-def is_refused(outcome: Outcome) -> bool:
+def is_refused(outcome: StubsOutcome) -> bool:
     """True when a file was left as it is that should be another."""
     return any(each.state in REFUSED for each in outcome.judged)
 
 
-def check_lines(outcome: Outcome, report: GenReport, folder: Path, language: Language) -> Iterator[str]:
+def check_lines(outcome: StubsOutcome, report: GenReport, folder: Path, language: Language) -> Iterator[str]:
     """What `--check` says."""
     yield from _unread_lines(report)
     if report.is_current:
@@ -131,7 +131,7 @@ def check_lines(outcome: Outcome, report: GenReport, folder: Path, language: Lan
         yield f"  run: ferrule gen --out {_show_path(folder)}"
 
 
-def lines(outcome: Outcome, report: GenReport, folder: Path, language: Language) -> Iterator[str]:
+def lines(outcome: StubsOutcome, report: GenReport, folder: Path, language: Language) -> Iterator[str]:
     """What a run that wrote says."""
     yield from _unread_lines(report)
     yield f"{_title(report, language)} in {_show_path(folder)}: {_summary(report)}"
@@ -185,7 +185,7 @@ def _unread_lines(report: GenReport) -> Iterator[str]:
         yield f"left out: {what}{sanitize(each.place)}: {sanitize(each.message)}"
 
 
-def _list_attention_lines(outcome: Outcome) -> Iterator[str]:
+def _list_attention_lines(outcome: StubsOutcome) -> Iterator[str]:
     """What a person has to look at."""
     edited = [each.file.path for each in outcome.judged if each.state == "edited"]
     foreign = [each.file.path for each in outcome.judged if each.state == "foreign"]
@@ -199,7 +199,7 @@ def _list_attention_lines(outcome: Outcome) -> Iterator[str]:
         yield "    nothing that was generated needs them now; delete them when you do not either"
 
 
-def _behind_lines(outcome: Outcome) -> Iterator[str]:
+def _behind_lines(outcome: StubsOutcome) -> Iterator[str]:
     shown: dict[str, str] = {}
     for each in outcome.judged:
         if each.file.standing == "generated":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
-from ferrule.definitions.stubs.places import NEUTRAL, Document, Node, Place
+from ferrule.definitions.stubs.places import NEUTRAL, SchemaDocument, SchemaNode, SchemaPlace
 from ferrule.schema.fitting.typed import FAMILIES, type_of
 from ferrule.schema.merging import ANNOTATIONS, common_types, key_of
 
@@ -60,82 +60,82 @@ class Alternative(NamedTuple):
     """One way."""
 
     kind: Kind
-    places: tuple[Place, ...]
+    places: tuple[SchemaPlace, ...]
     """What says so: flat, that is without references to follow."""
     values: tuple[Any, ...] | None = None
     """The only values, where they are listed: none of them null."""
     pointer: str = ""
     """The branch of a union that it comes of; empty where it comes of none."""
-    node: Node | None = None
+    node: SchemaNode | None = None
     """What a `union` is made of."""
     title: str = ""
     labels: tuple[str, ...] = ()
     """A name for each of the values; empty where they have none."""
     kinds: frozenset[str] = frozenset()
     """The kinds within a `union`."""
-    origin: Place | None = None
+    origin: SchemaPlace | None = None
     """The schema that it is all of, whatever refers to it; None where what stands around it says more."""
 
 
-class Alternatives(NamedTuple):
+class FittingWays(NamedTuple):
     """All ways; none of them is null."""
 
     is_nullable: bool
     found: tuple[Alternative, ...]
 
 
-NOTHING = Alternatives(False, ())
+NOTHING = FittingWays(False, ())
 
 
 class _TooMany(Exception):
     """More alternatives than anybody wants to read."""
 
 
-def alternatives(document: Document, node: Node, *, is_root: bool = False) -> Alternatives:
+def find_alternatives(document: SchemaDocument, node: SchemaNode, *, is_root: bool = False) -> FittingWays:
     """The ways in which a value may fit all schemas of a node."""
-    flat = document.flat(node.places)
+    flat = document.flatten(node.places)
     if flat is None:
         return NOTHING
     if all(_UNIONS.isdisjoint(place.schema) for place in flat):
-        return _classified(document, flat, is_root)
+        return _classify(document, flat, is_root)
     try:
-        return _Expansion(document).expanded(Node(flat, node.chosen), 0)
+        return _Expansion(document).expand(SchemaNode(flat, node.chosen), 0)
     except _TooMany:
         document.note(node.pointer, "its unions have too many combinations; the type does not tell them apart")
-        return _classified(document, flat, is_root)
+        return _classify(document, flat, is_root)
 
 
 class _Expansion:
     """One node's unions being multiplied out."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: SchemaDocument) -> None:
         self._document = document
         self._left = _MOST
 
-    def expanded(self, node: Node, depth: int) -> Alternatives:
-        flat = self._document.flat(node.places)
+    def expand(self, node: SchemaNode, depth: int) -> FittingWays:
+        flat = self._document.flatten(node.places)
         if flat is None:
             return NOTHING
-        unions = [union for union in _unions(flat) if f"{union[0].pointer}/{union[1]}" not in node.chosen]
+        unions = [union for union in _find_unions(flat) if f"{union[0].pointer}/{union[1]}" not in node.chosen]
         telling = [union for union in unions if not _is_idle(union)]
         if telling and depth > _MOST_NESTED:
             self._document.note(
                 node.pointer, f"unions more than {_MOST_NESTED} deep; the type does not tell them apart"
             )
         if not telling or depth > _MOST_NESTED:
-            return _classified(self._document, flat, False)
+            return _classify(self._document, flat, False)
         chosen = node.chosen
-        if len(telling) > 1 and _product(telling) > _MOST_COMBINED:
+        if len(telling) > 1 and _count_combinations(telling) > _MOST_COMBINED:
             self._document.note(
                 node.pointer, "several unions at once; the type tells the branches of one of them apart"
             )
             chosen |= {f"{place.pointer}/{keyword}" for place, keyword in telling[1:]}
             telling = telling[:1]
-        return self._distributed(flat, telling, chosen, depth)
+        return self._distribute(flat, telling, chosen, depth)
 
-    def _distributed(
-        self, flat: tuple[Place, ...], unions: list[tuple[Place, str]], chosen: frozenset[str], depth: int
-    ) -> Alternatives:
+    def _distribute(
+        self, flat: tuple[SchemaPlace, ...], unions: list[tuple[SchemaPlace, str]], chosen: frozenset[str], depth: int
+    ) -> FittingWays:
         place, keyword = unions[0]
         chosen |= {f"{place.pointer}/{keyword}"}
         is_nullable = False
@@ -143,23 +143,25 @@ class _Expansion:
         is_bare = all(each.schema.keys() <= _AROUND for each in flat)
         for at in range(len(place.schema[keyword])):
             branch = place.below(keyword, at)
-            inner = self.expanded(Node((*flat, branch), chosen), depth + 1)
+            inner = self.expand(SchemaNode((*flat, branch), chosen), depth + 1)
             is_nullable |= inner.is_nullable
-            spliced = self._spliced(inner.found, branch, Node((*flat, branch), chosen), len(unions) == 1)
-            origin = self._document.origin(branch) if is_bare else None
+            spliced = self._splice(inner.found, branch, SchemaNode((*flat, branch), chosen), len(unions) == 1)
+            origin = self._document.find_origin(branch) if is_bare else None
             found += [each if each.origin else each._replace(origin=origin) for each in spliced]
             self._left -= max(1, len(inner.found))
             if self._left < 0:
                 raise _TooMany
-        return Alternatives(is_nullable, tuple(found))
+        return FittingWays(is_nullable, tuple(found))
 
-    def _spliced(self, inner: tuple[Alternative, ...], branch: Place, node: Node, is_only: bool) -> list[Alternative]:
+    def _splice(
+        self, inner: tuple[Alternative, ...], branch: SchemaPlace, node: SchemaNode, is_only: bool
+    ) -> list[Alternative]:
         """The alternatives of a branch as those of the union around it."""
         title = branch.schema.get("title") if isinstance(branch.schema, dict) else None
         title = title if isinstance(title, str) else ""
         if len(inner) == 1 or all(not each.pointer for each in inner):
             return [each._replace(pointer=branch.pointer, title=title or each.title) for each in inner]
-        if is_only and _is_plain_union(self._document.flat((branch,))):
+        if is_only and _is_plain_union(self._document.flatten((branch,))):
             return list(inner)
         if any(each.kind == "any" for each in inner):
             return [Alternative("any", ())]
@@ -174,7 +176,7 @@ def kinds_of(alternative: Alternative) -> frozenset[str]:
     return frozenset({"number" if alternative.kind == "integer" else alternative.kind})
 
 
-def _unions(flat: tuple[Place, ...]) -> list[tuple[Place, str]]:
+def _find_unions(flat: tuple[SchemaPlace, ...]) -> list[tuple[SchemaPlace, str]]:
     return [
         (place, keyword)
         for place in flat
@@ -183,7 +185,7 @@ def _unions(flat: tuple[Place, ...]) -> list[tuple[Place, str]]:
     ]
 
 
-def _product(unions: list[tuple[Place, str]]) -> int:
+def _count_combinations(unions: list[tuple[SchemaPlace, str]]) -> int:
     product = 1
     for place, keyword in unions:
         product *= len(place.schema[keyword])
@@ -200,7 +202,7 @@ def _is_listing(branches: list[Any]) -> bool:
     )
 
 
-def _is_idle(union: tuple[Place, str]) -> bool:
+def _is_idle(union: tuple[SchemaPlace, str]) -> bool:
     """Whether it does not change the shape: some branch says nothing, or all only limit values."""
     branches = union[0].schema[union[1]]
     if _is_listing(branches):
@@ -214,7 +216,7 @@ _AROUND = NEUTRAL | {"anyOf", "oneOf"}
 NEUTRAL_WORDS = NEUTRAL - {"$ref", "allOf", "$dynamicRef", "$recursiveRef"}
 
 
-def _is_plain_union(flat: tuple[Place, ...] | None) -> bool:
+def _is_plain_union(flat: tuple[SchemaPlace, ...] | None) -> bool:
     """Whether it is a union and says nothing else."""
     if flat is None:
         return False
@@ -222,11 +224,11 @@ def _is_plain_union(flat: tuple[Place, ...] | None) -> bool:
     return len(words) == 1 and words[0] in ("anyOf", "oneOf")
 
 
-def _classified(document: Document, flat: tuple[Place, ...], is_root: bool) -> Alternatives:
+def _classify(document: SchemaDocument, flat: tuple[SchemaPlace, ...], is_root: bool) -> FittingWays:
     """The alternatives of schemas without unions."""
-    types, values, labels = _said(flat)
+    types, values, labels = _read_values(flat)
     if values is not None:
-        return _listed(document, flat, _of_types(types, values), labels)
+        return _group_values(document, flat, _filter_types(types, values), labels)
     if types is None:
         types = [
             word
@@ -234,16 +236,16 @@ def _classified(document: Document, flat: tuple[Place, ...], is_root: bool) -> A
             if any(not FAMILIES[word].isdisjoint(place.schema) for place in flat)
         ]
         if not types:
-            return Alternatives(False, (Alternative("any", flat),))
+            return FittingWays(False, (Alternative("any", flat),))
         if not is_root:
             document.note(flat[0].pointer, f"it says no type and is taken to mean {' or '.join(types)}")
     if "number" in types and "integer" in types:
         types = [word for word in types if word != "integer"]
     kinds = [word for word in types if word != "null"]
-    return Alternatives(len(kinds) < len(types), tuple(Alternative(kind, flat) for kind in kinds))  # type: ignore[arg-type]  # _KINDS
+    return FittingWays(len(kinds) < len(types), tuple(Alternative(kind, flat) for kind in kinds))  # type: ignore[arg-type]  # _KINDS
 
 
-class _Said(NamedTuple):
+class _AllowedValues(NamedTuple):
     """The types and the values that schemas allow; None where they say nothing about them."""
 
     types: list[str] | None
@@ -252,7 +254,7 @@ class _Said(NamedTuple):
     """Names of values, by their keys."""
 
 
-def _said(flat: tuple[Place, ...]) -> _Said:
+def _read_values(flat: tuple[SchemaPlace, ...]) -> _AllowedValues:
     """What all of them allow."""
     types: list[str] | None = None
     values: list[Any] | None = None
@@ -265,21 +267,23 @@ def _said(flat: tuple[Place, ...]) -> _Said:
             if known:
                 types = known if types is None else common_types(types, known)
         if "const" in schema:
-            values = _both(values, [schema["const"]])
+            values = _intersect(values, [schema["const"]])
             if isinstance(title := schema.get("title"), str) and title.strip():
                 labels[key_of(schema["const"])] = title
         if isinstance(listed := schema.get("enum"), list):
-            values = _both(values, listed)
-            labels |= _names_of(schema, listed)
+            values = _intersect(values, listed)
+            labels |= _read_labels(schema, listed)
         for keyword in ("anyOf", "oneOf"):
             if isinstance(branches := schema.get(keyword), list) and branches and _is_listing(branches):
-                parts = [_said((Place(branch, ""),)) for branch in branches]
-                values = _both(values, [value for part in parts for value in _of_types(part.types, part.values or [])])
+                parts = [_read_values((SchemaPlace(branch, ""),)) for branch in branches]
+                values = _intersect(
+                    values, [value for part in parts for value in _filter_types(part.types, part.values or [])]
+                )
                 labels = {key: label for part in parts for key, label in part.labels.items()} | labels
-    return _Said(types, values, labels)
+    return _AllowedValues(types, values, labels)
 
 
-def _names_of(schema: dict[str, Any], listed: list[Any]) -> dict[Any, str]:
+def _read_labels(schema: dict[str, Any], listed: list[Any]) -> dict[Any, str]:
     """The names that some tools write beside the values."""
     for keyword in ("x-enum-varnames", "x-enumNames", "x-enum-names"):
         names = schema.get(keyword)
@@ -288,14 +292,14 @@ def _names_of(schema: dict[str, Any], listed: list[Any]) -> dict[Any, str]:
     return {}
 
 
-def _both(some: list[Any] | None, others: list[Any]) -> list[Any]:
+def _intersect(some: list[Any] | None, others: list[Any]) -> list[Any]:
     if some is None:
         return others
     known = {key_of(value) for value in others}
     return [value for value in some if key_of(value) in known]
 
 
-def _of_types(types: list[str] | None, values: list[Any]) -> list[Any]:
+def _filter_types(types: list[str] | None, values: list[Any]) -> list[Any]:
     """The values of some types."""
     if types is None:
         return values
@@ -305,7 +309,9 @@ def _of_types(types: list[str] | None, values: list[Any]) -> list[Any]:
     ]
 
 
-def _listed(document: Document, flat: tuple[Place, ...], values: list[Any], labels: dict[Any, str]) -> Alternatives:
+def _group_values(
+    document: SchemaDocument, flat: tuple[SchemaPlace, ...], values: list[Any], labels: dict[Any, str]
+) -> FittingWays:
     """The alternatives of an enumeration: one for each kind of values."""
     groups: dict[str, dict[Any, Any]] = {}
     for value in values:
@@ -320,7 +326,7 @@ def _listed(document: Document, flat: tuple[Place, ...], values: list[Any], labe
         found.append(
             Alternative(kind, flat, tuple(group.values()) if is_scalar else None, labels=names)  # type: ignore[arg-type]  # of _KINDS
         )
-    return Alternatives(is_nullable, tuple(found))
+    return FittingWays(is_nullable, tuple(found))
 
 
 def is_whole(value: Any) -> bool:

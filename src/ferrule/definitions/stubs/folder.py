@@ -33,7 +33,7 @@ class OutputFolder:
 
     def read(self, name: str) -> bytes | None:
         """What a file has in it; None where there is none. Raises WorkspaceError where nothing can be written."""
-        place = self._place(name)
+        place = self._find_file(name)
         try:
             with open(place, "rb") as stream:
                 return stream.read()
@@ -44,10 +44,10 @@ class OutputFolder:
         except OSError as error:
             raise WorkspaceError(f"cannot read {self.path / name}: {error.strerror}") from None
 
-    def _place(self, name: str) -> str:
+    def _find_file(self, name: str) -> str:
         """Where a file really is. Raises WorkspaceError where that is not inside the folder."""
         parent, _, last = name.rpartition("/")
-        place = f"{self._parent(parent, name)}/{last}"
+        place = f"{self._find_parent(parent, name)}/{last}"
         try:
             mode = os.lstat(place).st_mode
         except OSError:
@@ -59,9 +59,9 @@ class OutputFolder:
             raise WorkspaceError(f"{self.path / name} is no file; move it away")
         return place
 
-    def _parent(self, folder: str, name: str) -> str:
+    def _find_parent(self, folder: str, name: str) -> str:
         if folder not in self._folders:
-            if not is_plain(name):
+            if not is_plain_path(name):
                 raise WorkspaceError(f"a file cannot be named {name!r}; nothing is written outside {self.path}")
             real = os.path.realpath(os.path.join(self._real, folder))
             self._refuse_outside(real, name)
@@ -80,7 +80,7 @@ class OutputFolder:
             return
         try:
             self._sweep()
-            with _staged(self._real) as stage:
+            with _stage_folder(self._real) as stage:
                 moves = self._stage(stage, files)
                 self._move(moves)
         except OSError as error:
@@ -94,7 +94,7 @@ class OutputFolder:
         moves: list[tuple[str, str]] = []
         made: set[str] = set()
         for number, (name, data) in enumerate(files):
-            place = self._place(name)
+            place = self._find_file(name)
             if (parent := os.path.dirname(place)) not in made:
                 os.makedirs(parent, exist_ok=True)
                 made.add(parent)
@@ -125,7 +125,7 @@ class OutputFolder:
                 shutil.rmtree(entry.path, ignore_errors=True)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """While nobody else generates into the folder; it is made where it is not there yet."""
         try:
             os.makedirs(self._real, exist_ok=True)
@@ -140,7 +140,7 @@ class OutputFolder:
 
 
 @contextmanager
-def _staged(folder: str) -> Iterator[str]:
+def _stage_folder(folder: str) -> Iterator[str]:
     stage = tempfile.mkdtemp(prefix=_STAGE, dir=folder)
     try:
         yield stage
@@ -148,7 +148,7 @@ def _staged(folder: str) -> Iterator[str]:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def is_plain(name: str) -> bool:
+def is_plain_path(name: str) -> bool:
     """True for a path that stays in its folder: relative, with `/`, without `..` and without characters of control."""
     parts = PurePosixPath(name).parts
     return (

@@ -13,8 +13,8 @@ from urllib.parse import unquote
 
 from ferrule.contracts.type_tree import Alias, Anything, Declaration, NamedType, Type, TypeAnnotations
 from ferrule.definitions.stubs.alternatives import Alternative
-from ferrule.definitions.stubs.identifiers import capitalised, words
-from ferrule.definitions.stubs.places import Document, Node, Place
+from ferrule.definitions.stubs.identifiers import capitalize, split_words
+from ferrule.definitions.stubs.places import SchemaDocument, SchemaNode, SchemaPlace
 
 _LONGEST = 80
 _LONGEST_STEP = 40
@@ -31,23 +31,23 @@ class TypeNames:
         self._acronyms = acronyms
         self._taken = taken
 
-    def joined(self, name: str, *steps: str) -> str:
+    def join(self, name: str, *steps: str) -> str:
         """A name with more words after it."""
         return name + "".join(self.step(step) for step in steps)
 
     def step(self, word: str) -> str:
         """A word as a part of a name: `location` is `Location`."""
-        return capitalised(words(word[:_LONGEST_STEP]), self._acronyms)
+        return capitalize(split_words(word[:_LONGEST_STEP]), self._acronyms)
 
-    def of_definition(self, pointer: str) -> str:
+    def name_definition(self, pointer: str) -> str:
         """The name for what a reference points at."""
-        steps = [_unescaped(step) for step in pointer.split("/")[1:]]
+        steps = [_unescape(step) for step in pointer.split("/")[1:]]
         if len(steps) > 1 and steps[-2] in _DEFINITIONS:
-            return self.joined(self.prefix, steps[-1])
+            return self.join(self.prefix, steps[-1])
         named = [steps[at + 1] for at in range(len(steps) - 1) if steps[at] in ("properties", *_DEFINITIONS)]
-        return self.joined(self.prefix, *named[-3:]) if named else f"{self.prefix}Part"
+        return self.join(self.prefix, *named[-3:]) if named else f"{self.prefix}Part"
 
-    def given(self, wanted: str, pointer: str) -> str:
+    def take(self, wanted: str, pointer: str) -> str:
         """The name, now taken: the one that is wanted, or one that only its place decides."""
         name = wanted if wanted not in self._taken else f"{wanted}Value"
         digits = 4
@@ -70,16 +70,16 @@ def is_definition(pointer: str) -> bool:
 
 def last_step(pointer: str) -> str:
     """The name of what stands there."""
-    return _unescaped(pointer.rpartition("/")[2])
+    return _unescape(pointer.rpartition("/")[2])
 
 
-def _unescaped(step: str) -> str:
+def _unescape(step: str) -> str:
     return unquote(step).replace("~1", "/").replace("~0", "~")
 
 
-def singular(name: str) -> str:
+def make_singular(name: str) -> str:
     """One of several, for a name in Pascal case, where English makes that plain: of `Items` an `Item`, of `Data` a `DataItem`."""
-    last = words(name)[-1]
+    last = split_words(name)[-1]
     if len(last) > 3 and name.endswith("ies"):
         return f"{name[:-3]}y"
     if name.endswith(_SIBILANT):
@@ -100,7 +100,7 @@ DEEPEST = 60
 class Growth(ABC):
     """One tree."""
 
-    def __init__(self, document: Document, names: TypeNames, root_name: str) -> None:
+    def __init__(self, document: SchemaDocument, names: TypeNames, root_name: str) -> None:
         self.document = document
         self.names = names
         self.declared: dict[str, Declaration | None] = {}
@@ -112,34 +112,34 @@ class Growth(ABC):
         self._open: dict[Key, str] = {}
 
     @abstractmethod
-    def type_of(self, node: Node, name: str, depth: int) -> Type | None:
+    def make_type(self, node: SchemaNode, name: str, depth: int) -> Type | None:
         """The type of a node, called `name` where it has to be declared; None where no value fits."""
 
     @abstractmethod
-    def alternative(self, found: Alternative, node: Node, name: str, depth: int) -> Type:
+    def make_alternative(self, found: Alternative, node: SchemaNode, name: str, depth: int) -> Type:
         """The type of one alternative."""
 
-    def loose(self, pointer: str, message: str) -> Type:
+    def loosen(self, pointer: str, message: str) -> Type:
         """Any value, and why."""
         self.document.note(pointer, message)
         return ANYTHING
 
-    def known(self, key: Key) -> Type | None:
+    def find_known(self, key: Key) -> Type | None:
         """The type that was made of the same before."""
         return self._known.get(key)
 
-    def reserved(self, key: Key, name: str, pointer: str) -> NamedType | None:
+    def reserve(self, key: Key, name: str, pointer: str) -> NamedType | None:
         """A new declaration's name; None where there are too many already."""
         if len(self.declared) >= _MOST_DECLARATIONS:
             self.document.note(pointer, f"there are more than {_MOST_DECLARATIONS:,} types; any value is taken")
             return None
-        given = self.root_name if key == self.root_key else self.names.given(name, pointer)
+        given = self.root_name if key == self.root_key else self.names.take(name, pointer)
         self.declared[given] = None
         named = NamedType(given)
         self._known[key] = named
         return named
 
-    def grown(
+    def build_once(
         self, key: Key, name: str, pointer: str, build: Callable[[], Type], words: Callable[[], TypeAnnotations]
     ) -> Type:
         """What `build` gives; where it met itself on the way, it has a name."""
@@ -147,7 +147,7 @@ class Growth(ABC):
             return known
         if key in self._open:
             if not self._open[key]:
-                named = self.reserved(key, name, pointer)
+                named = self.reserve(key, name, pointer)
                 self._known.pop(key, None)
                 if named is None:
                     return ANYTHING
@@ -162,16 +162,16 @@ class Growth(ABC):
         self._known[key] = made
         return made
 
-    def met(self, key: Key) -> str:
+    def open_name(self, key: Key) -> str:
         """The name under which something unfinished was met already; empty where it was not."""
         return self._open.get(key, "")
 
 
-def key_of(kind: str, places: tuple[Place, ...], chosen: frozenset[str] = frozenset()) -> Key:
+def make_key(kind: str, places: tuple[SchemaPlace, ...], chosen: frozenset[str] = frozenset()) -> Key:
     """What tells a type from others."""
     return kind, tuple(place.pointer for place in places), chosen
 
 
-def saying(places: tuple[Place, ...], keywords: frozenset[str]) -> tuple[Place, ...]:
+def select_places(places: tuple[SchemaPlace, ...], keywords: frozenset[str]) -> tuple[SchemaPlace, ...]:
     """Those of the places that have some of the keywords."""
     return tuple(place for place in places if not keywords.isdisjoint(place.schema))

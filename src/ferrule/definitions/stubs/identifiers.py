@@ -69,17 +69,17 @@ _LONGEST_READ = 400
 """How much of a name is read: names that differ further on are told apart by their digests."""
 
 
-def words(name: str, *, is_spelled: bool = False) -> tuple[str, ...]:
+def split_words(name: str, *, is_spelled: bool = False) -> tuple[str, ...]:
     """The lower-case words of a name in snake, kebab, camel or any other case; at least one. `is_spelled`: with the characters
     that are no letters and digits."""
     name = name[:_LONGEST_READ]
-    found = _words(name, is_spelled) or _words(name, True)
+    found = _split_words(name, is_spelled) or _split_words(name, True)
     return found or ("empty",)
 
 
 @lru_cache(maxsize=4096)
-def _words(name: str, is_spelled: bool) -> tuple[str, ...]:
-    text = name if name.isascii() else _ascii(name)
+def _split_words(name: str, is_spelled: bool) -> tuple[str, ...]:
+    text = name if name.isascii() else _transliterate(name)
     if is_spelled:
         text = "".join(
             f" {_SPELLED[one]} " if one in _SPELLED else one if one.isalnum() else f" u{ord(one)} " for one in text
@@ -87,7 +87,7 @@ def _words(name: str, is_spelled: bool) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(text))
 
 
-def _ascii(name: str) -> str:
+def _transliterate(name: str) -> str:
     """The nearest name in ASCII: accents go, and a letter that has no near one is its number."""
     plain = unicodedata.normalize("NFKD", name.translate(_LETTERS))
     return "".join(one if one.isascii() else "" if unicodedata.combining(one) else f" u{ord(one)} " for one in plain)
@@ -95,11 +95,11 @@ def _ascii(name: str) -> str:
 
 def pascal(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
     """`GetUserID`, of words."""
-    made = capitalised(parts, acronyms)
+    made = capitalize(parts, acronyms)
     return made if made[0].isalpha() else f"N{made}"
 
 
-def capitalised(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
+def capitalize(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
     """The later part of such a name: it may begin with a digit."""
     return "".join(word.upper() if word in acronyms else word[0].upper() + word[1:] for word in parts)
 
@@ -107,7 +107,7 @@ def capitalised(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> st
 def camel(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
     """`getUserID`, of words."""
     first = parts[0] if parts[0][0].isalpha() else f"n{parts[0]}"
-    return first + capitalised(parts[1:], acronyms)
+    return first + capitalize(parts[1:], acronyms)
 
 
 def snake(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
@@ -126,19 +126,19 @@ class Style(NamedTuple):
     acronyms: frozenset[str] = ACRONYMS
     longest: int = 120
 
-    def made(self, name: str, *, is_spelled: bool = False) -> str:
+    def make(self, name: str, *, is_spelled: bool = False) -> str:
         """The identifier of a name, if nobody else wants it."""
-        found = self.case(words(name, is_spelled=is_spelled), self.acronyms)
+        found = self.case(split_words(name, is_spelled=is_spelled), self.acronyms)
         if len(found) > self.longest:
-            found = self.marked(name)
+            found = self.mark(name)
         while found in self.keywords:
             found += "_"
         return found
 
-    def marked(self, name: str, digits: int = _MARK) -> str:
+    def mark(self, name: str, digits: int = _MARK) -> str:
         """An identifier that is this name's alone."""
         mark = sha256(name.encode(errors="surrogatepass")).hexdigest()[:digits]
-        stem = self.case(words(name), self.acronyms)[: self.longest - digits - 2].rstrip("_")
+        stem = self.case(split_words(name), self.acronyms)[: self.longest - digits - 2].rstrip("_")
         return f"{stem}_{mark}" if self.case is snake else f"{stem}X{mark}"
 
 
@@ -147,44 +147,42 @@ def identifiers(names: Iterable[str], style: Style, taken: Iterable[str] = ()) -
     distinct = tuple(dict.fromkeys(names))
     wanted: dict[str, list[str]] = defaultdict(list)
     for name in distinct:
-        wanted[style.made(name)].append(name)
+        wanted[style.make(name)].append(name)
     used = set(taken)
     given: dict[str, str] = {}
     late: list[str] = []
     for identifier, claimants in wanted.items():
-        owner = claimants[0] if len(claimants) == 1 else _plainest(claimants, identifier)
+        owner = claimants[0] if len(claimants) == 1 else _pick_owner(claimants, identifier)
         if owner is not None and identifier not in used:
             given[owner] = identifier
         late += [name for name in claimants if name not in given]
     if late:
         used |= wanted.keys() | style.keywords
-        given |= _told_apart(late, style, used)
+        given |= _distinguish(late, style, used)
     return {name: given[name] for name in distinct}
 
 
-def _plainest(claimants: list[str], identifier: str) -> str | None:
+def _pick_owner(claimants: list[str], identifier: str) -> str | None:
     """The name that an identifier is most likely meant for: the one spelled like it, or else in plain words (`user_id`)."""
-    plain = snake(words(claimants[0]))
+    plain = snake(split_words(claimants[0]))
     return next((each for each in (identifier, plain) if each in claimants), None)
 
 
-def _told_apart(names: list[str], style: Style, used: set[str]) -> dict[str, str]:
+def _distinguish(names: list[str], style: Style, used: set[str]) -> dict[str, str]:
     spelled: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        spelled[style.made(name, is_spelled=True)].append(name)
+        spelled[style.make(name, is_spelled=True)].append(name)
     given = {claimants[0]: made for made, claimants in spelled.items() if len(claimants) == 1 and made not in used}
     used |= spelled.keys()
     for name in names:
         if name not in given:
-            made = next(
-                each for each in (style.marked(name, digits) for digits in range(_MARK, 65)) if each not in used
-            )
+            made = next(each for each in (style.mark(name, digits) for digits in range(_MARK, 65)) if each not in used)
             given[name] = made
             used.add(made)
     return given
 
 
-class Names:
+class UniqueNames:
     """Names given out one after another, none of them twice."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

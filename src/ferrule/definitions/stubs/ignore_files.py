@@ -23,7 +23,7 @@ _FIRST_LINES = (
 _TOKEN = re.compile(r"\*\*|\*|\?|\[(?:!|\^)?\]?[^\]]*\]|.", re.DOTALL)
 
 
-class Ignored:
+class IgnorePatterns:
     """What the ignore files of a folder say."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -40,7 +40,7 @@ class Ignored:
             return
         pattern = pattern.replace("\\", "/").removeprefix("./").removeprefix("/")
         if "*" in pattern:
-            self._globs.append(_glob(pattern))
+            self._globs.append(_compile_glob(pattern))
         elif pattern.endswith("/"):
             self._folders.append(pattern)
         elif pattern:
@@ -63,14 +63,14 @@ class Ignored:
 
 
 @lru_cache(maxsize=1024)
-def _glob(pattern: str) -> re.Pattern[str]:
+def _compile_glob(pattern: str) -> re.Pattern[str]:
     """A pattern with stars. `dir/*` and `dir/` mean anything below the folder, however deep."""
     folder = pattern.removesuffix("*") if pattern.endswith("/*") else pattern
-    written = "".join(map(_piece, _TOKEN.findall(folder)))
+    written = "".join(map(_translate_token, _TOKEN.findall(folder)))
     return re.compile(written + (".+" if folder.endswith("/") else ""), re.DOTALL)
 
 
-def _piece(token: str) -> str:
+def _translate_token(token: str) -> str:
     match token:
         case "**":
             return ".*"
@@ -95,7 +95,7 @@ def _is_set(written: str) -> bool:
     return True
 
 
-def added_to(text: str | None, paths: Iterable[str]) -> str:
+def add_paths(text: str | None, paths: Iterable[str]) -> str:
     """The ignore file with more paths at its end; every line that is there stays. `text` is None where there is no file yet."""
     new = list(paths)
     if text is None:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from ferrule.contracts.type_tree import SILENT, Bound, TypeAnnotations
-from ferrule.definitions.stubs.places import Place
+from ferrule.definitions.stubs.places import SchemaPlace
 from ferrule.model.value import is_number
 from ferrule.schema.fitting.words import describe_keyword
 
@@ -31,7 +31,9 @@ _MOST = 12
 _MOST_EXAMPLES = 5
 
 
-def words(places: Iterable[Place], limits: tuple[str, ...] = (), bounds: tuple[Bound, ...] = ()) -> TypeAnnotations:
+def read_annotations(
+    places: Iterable[SchemaPlace], limits: tuple[str, ...] = (), bounds: tuple[Bound, ...] = ()
+) -> TypeAnnotations:
     """What the schemas of one value say about it; of two that say the same thing, the first is heard."""
     told_of: dict[str, Any] = {}
     for place in places:
@@ -58,30 +60,30 @@ def words(places: Iterable[Place], limits: tuple[str, ...] = (), bounds: tuple[B
 
 
 @cache
-def _keywords(kinds: tuple[str, ...]) -> tuple[str, ...]:
+def _list_keywords(kinds: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(keyword for kind in kinds for keyword in _LIMITS.get(kind, ())))
 
 
-def limits(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[str, ...]:
+def list_limits(places: Iterable[SchemaPlace], kinds: tuple[str, ...]) -> tuple[str, ...]:
     """What the schemas check besides, for values of some kinds."""
     found: dict[str, None] = {}
     for place in places:
         if _JUDGING.isdisjoint(place.schema):
             continue
-        for keyword in _keywords(kinds):
+        for keyword in _list_keywords(kinds):
             if keyword in place.schema:
-                found.setdefault(_clause(keyword, place.schema), None)
+                found.setdefault(_describe_limit(keyword, place.schema), None)
     found.pop("", None)
     return tuple(found)[:_MOST]
 
 
-def bounds(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[Bound, ...]:
+def list_bounds(places: Iterable[SchemaPlace], kinds: tuple[str, ...]) -> tuple[Bound, ...]:
     """What the schemas check besides that compares with one value, for values of some kinds."""
     found: dict[Bound, None] = {}
     for place in places:
         if _BOUND.isdisjoint(place.schema):
             continue
-        for keyword in _keywords(kinds):
+        for keyword in _list_keywords(kinds):
             operand = place.schema.get(keyword) if keyword in _BOUND else None
             if operand is True and keyword in _BOUNDS:  # draft 4: the other keyword has the number
                 operand = place.schema.get(_BOUNDS[keyword])
@@ -92,7 +94,7 @@ def bounds(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[Bound, ...]
     return tuple(found)
 
 
-def _clause(keyword: str, schema: dict[str, Any]) -> str:
+def _describe_limit(keyword: str, schema: dict[str, Any]) -> str:
     operand = schema[keyword]
     if keyword in _BOUNDS and isinstance(operand, bool):
         return describe_keyword(keyword, schema.get(_BOUNDS[keyword])) if operand else ""
@@ -109,7 +111,7 @@ def _clause(keyword: str, schema: dict[str, Any]) -> str:
     return describe_keyword(keyword, operand)
 
 
-def needs(schema: dict[str, Any]) -> str:
+def describe_needs(schema: dict[str, Any]) -> str:
     """What a union of requirements asks for: `needs a, b or c`."""
     for keyword in ("anyOf", "oneOf"):
         branches = schema.get(keyword)

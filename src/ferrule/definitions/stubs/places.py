@@ -40,25 +40,25 @@ MOST_NOTES = 200
 _ADDRESS = re.compile(r"""'\$?id': ['"]""")
 
 
-class Place(NamedTuple):
+class SchemaPlace(NamedTuple):
     """A schema and where it stands."""
 
     schema: Any
     pointer: str
     """As a `$ref` would write it, except that only `%` is escaped: `#/properties/a~1b`."""
 
-    def below(self, keyword: str, name: str | int | None = None) -> Place:
+    def below(self, keyword: str, name: str | int | None = None) -> SchemaPlace:
         """What stands inside it."""
         inner = self.schema[keyword]
         if name is None:
-            return Place(inner, f"{self.pointer}/{keyword}")
-        return Place(inner[name], f"{self.pointer}/{keyword}/{escaped(name)}")
+            return SchemaPlace(inner, f"{self.pointer}/{keyword}")
+        return SchemaPlace(inner[name], f"{self.pointer}/{keyword}/{escape_step(name)}")
 
 
-class Node(NamedTuple):
+class SchemaNode(NamedTuple):
     """Schemas that one value must fit, all of them."""
 
-    places: tuple[Place, ...]
+    places: tuple[SchemaPlace, ...]
     chosen: frozenset[str] = frozenset()
     """Unions (by their pointers) of which one branch is among the places, or which are left out of account."""
 
@@ -68,12 +68,12 @@ class Node(NamedTuple):
         return self.places[0].pointer if self.places else "#"
 
 
-def escaped(name: str | int) -> str:
+def escape_step(name: str | int) -> str:
     """A step of a pointer."""
     return name.replace("~", "~0").replace("/", "~1").replace("%", "%25") if isinstance(name, str) else str(name)
 
 
-class Document:
+class SchemaDocument:
     """One schema with everything in it."""
 
     def __init__(self, root: Any) -> None:
@@ -84,39 +84,39 @@ class Document:
     @cached_property
     def draft(self) -> int:
         """The draft it is read by."""
-        return _draft(self.root)
+        return _find_draft(self.root)
 
     def note(self, pointer: str, message: str) -> None:
         """Tells something once."""
         if len(self.notes) < MOST_NOTES:
             self.notes[TypeNote(pointer, message)] = None
 
-    def flat(self, places: tuple[Place, ...]) -> tuple[Place, ...] | None:
+    def flatten(self, places: tuple[SchemaPlace, ...]) -> tuple[SchemaPlace, ...] | None:
         """What all of them say, `$ref` and `allOf` followed; None where no value fits."""
         if len(places) == 1:
             schema = places[0].schema
             if type(schema) is dict and _NOT_FLAT.isdisjoint(schema):
                 return places
-        found: dict[str, Place] = {}
+        found: dict[str, SchemaPlace] = {}
         for place in places:
             if not self._gather(place, found, ()):
                 return None
         return tuple(found.values())
 
-    def origin(self, place: Place) -> Place:
+    def find_origin(self, place: SchemaPlace) -> SchemaPlace:
         """The schema that it stands for: what it refers to, where it says nothing besides."""
         seen = set()
         while isinstance(place.schema, dict) and "$ref" in place.schema and place.pointer not in seen:
             seen.add(place.pointer)
             if not place.schema.keys() <= _REFERRING and self.draft > 7:
                 break
-            target = self.target(place.schema["$ref"])
+            target = self.find_target(place.schema["$ref"])
             if target is None:
                 break
             place = target
         return place
 
-    def _gather(self, place: Place, found: dict[str, Place], way: tuple[str, ...]) -> bool:
+    def _gather(self, place: SchemaPlace, found: dict[str, SchemaPlace], way: tuple[str, ...]) -> bool:
         """Adds everything a value must fit; False where nothing fits."""
         schema = place.schema
         if not isinstance(schema, dict):
@@ -138,16 +138,18 @@ class Document:
         way = (*way, place.pointer)
         ref = schema.get("$ref")
         if ref is not None and not schema.keys() <= _REFERRING and self.draft <= 7:
-            return self._referred(place, ref, found, way)
-        return self._joined(place, ref, found, way)
+            return self._gather_target(place, ref, found, way)
+        return self._gather_members(place, ref, found, way)
 
-    def _joined(self, place: Place, ref: Any, found: dict[str, Place], way: tuple[str, ...]) -> bool:
+    def _gather_members(
+        self, place: SchemaPlace, ref: Any, found: dict[str, SchemaPlace], way: tuple[str, ...]
+    ) -> bool:
         """A schema and what is beside it, in the order in which it is written."""
         own = self._read(place)
         for keyword in own.schema:
             if keyword in ("properties", "required") and place.pointer not in found:
                 found[place.pointer] = own
-            elif keyword == "$ref" and not self._referred(place, ref, found, way):
+            elif keyword == "$ref" and not self._gather_target(place, ref, found, way):
                 return False
             elif keyword in ("$dynamicRef", "$recursiveRef"):
                 self.note(place.pointer, f"{keyword} is not followed; any value is taken there")
@@ -158,26 +160,26 @@ class Document:
         found.setdefault(place.pointer, own)
         return True
 
-    def _referred(self, place: Place, ref: Any, found: dict[str, Place], way: tuple[str, ...]) -> bool:
-        target = self.target(ref)
+    def _gather_target(self, place: SchemaPlace, ref: Any, found: dict[str, SchemaPlace], way: tuple[str, ...]) -> bool:
+        target = self.find_target(ref)
         if target is None:
             self.note(place.pointer, f"{str(ref)[:80]!r} is not in this schema; any value is taken")
             return True
         return self._gather(target, found, way)
 
-    def _read(self, place: Place) -> Place:
+    def _read(self, place: SchemaPlace) -> SchemaPlace:
         """The place as the document's draft reads it."""
         if _SINCE.keys().isdisjoint(place.schema) or self.draft == 2020:
             return place
         known = {word: said for word, said in place.schema.items() if _SINCE.get(word, 0) <= self.draft}
-        return Place(known, place.pointer)
+        return SchemaPlace(known, place.pointer)
 
-    def target(self, ref: Any) -> Place | None:
+    def find_target(self, ref: Any) -> SchemaPlace | None:
         """What a reference points at; None where that is not here."""
         found = self._references.find(ref)
         if found is None or not isinstance(found.value, dict | bool):
             return None
-        return Place(found.value, "#" + "".join(f"/{escaped(step)}" for step in found.path))
+        return SchemaPlace(found.value, "#" + "".join(f"/{escape_step(step)}" for step in found.path))
 
 
 _REFERRING = NEUTRAL - {"allOf"}
@@ -192,7 +194,7 @@ def _has_addresses(root: Any) -> bool:
         return True
 
 
-def _draft(root: Any) -> int:
+def _find_draft(root: Any) -> int:
     """The draft a schema is read by: what it says, or draft 7 where only that has lists under `items`."""
     if (
         isinstance(root, dict)

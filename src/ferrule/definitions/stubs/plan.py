@@ -20,8 +20,8 @@ from ferrule.contracts.language import Injected, Language, Project, StubKind, St
 from ferrule.contracts.type_tree import Alias, Enumeration, RecordType, TypeTree, Union
 from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
-from ferrule.definitions.stubs.runs import Names
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.runs import ToolNames
+from ferrule.definitions.stubs.tree import make_type_tree
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.native_definition import CONFIG, LOGGER, entries_of
@@ -31,13 +31,13 @@ from ferrule.schema.internal_fields import model_schema
 _DIGITS = 8
 
 
-def contract_of(takes: TypeTree, gives: TypeTree | None, inject: Sequence[Injected] = ()) -> str:
+def digest_contract(takes: TypeTree, gives: TypeTree | None, inject: Sequence[Injected] = ()) -> str:
     """The digits of what a tool takes and gives, by its types, and of what it is given beside its input."""
-    said = [_shape(takes), [] if gives is None else _shape(gives), inject]
+    said = [_strip_words(takes), [] if gives is None else _strip_words(gives), inject]
     return sha256(repr(said).encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
 
 
-def _shape(tree: TypeTree) -> list[object]:
+def _strip_words(tree: TypeTree) -> list[object]:
     """A tree without its words."""
     found: list[object] = []
     for each in tree.declarations:
@@ -66,22 +66,22 @@ _LONGEST_STEM, _LONGEST_TYPE = 60, 80
 """Some disks take names of 143 bytes, and stubs put something behind these."""
 
 
-class Choice(NamedTuple):
+class StubChoice(NamedTuple):
     """What was chosen beside the tools, now and before."""
 
     kind: StubKind = "implementation"
     is_project: bool = False
     flavour: str = ""
-    kept: Mapping[str, Names] = {}
+    kept: Mapping[str, ToolNames] = {}
     """What tools were called before, by their ids: they are still called so, and no others are. Of a tool in several versions
     nobody knows which of them was."""
 
 
-def plan(
+def plan_stubs(
     tools: Sequence[Tool],
     project: Project,
     language: Language,
-    choice: Choice,
+    choice: StubChoice,
     *,
     names: Mapping[str, str] | None = None,
     progress: Progress = lambda done, total: None,
@@ -89,17 +89,17 @@ def plan(
     """The plan of some tools. `names`: what a caller calls each by, by its id, where that is not its name."""
     versions = Counter(tool.tool_id for tool in tools)
     kept = {tool_id: names for tool_id, names in choice.kept.items() if versions[tool_id] < 2}
-    keys = _keys(tools, kept)
-    symbols = _symbols(tools, keys)
-    stems = _stems(tools, keys, language, kept)
-    types = _type_names(tools, symbols, language, project.acronyms, kept)
+    keys = _find_keys(tools, kept)
+    symbols = _name_symbols(tools, keys)
+    stems = _name_stems(tools, keys, language, kept)
+    types = _name_types(tools, symbols, language, project.acronyms, kept)
     taken = set(language.reserved_types)
-    taken.update(each for name in types.values() for each in _declared(name, language))
+    taken.update(each for name in types.values() for each in _list_declared(name, language))
     planned: list[ToolPlan] = []
     for number, (tool, key, symbol) in enumerate(zip(tools, keys, symbols, strict=True)):
         progress(number, len(tools))
         called = (names or {}).get(tool.tool_id, tool.name)
-        planned.append(_planned(tool, called, stems[key], types[symbol], choice.kind, project.acronyms, taken))
+        planned.append(_plan_tool(tool, called, stems[key], types[symbol], choice.kind, project.acronyms, taken))
     return StubPlan(
         kind=choice.kind,
         project=project,
@@ -109,7 +109,7 @@ def plan(
     )
 
 
-def _keys(tools: Sequence[Tool], kept: Mapping[str, Names]) -> list[str]:
+def _find_keys(tools: Sequence[Tool], kept: Mapping[str, ToolNames]) -> list[str]:
     """What each tool's files are named after: its name where no other has it, or had it before, else with what tells it apart."""
     ways: tuple[Callable[[Tool], str], ...] = (
         lambda tool: tool.name,
@@ -124,13 +124,15 @@ def _keys(tools: Sequence[Tool], kept: Mapping[str, Names]) -> list[str]:
     for way in ways[1:]:
         count = Counter(keys)
         keys = [
-            key if count[key] == 1 and owners.get(stems.made(key), tool.tool_id) == tool.tool_id else way(tool)
+            key if count[key] == 1 and owners.get(stems.make(key), tool.tool_id) == tool.tool_id else way(tool)
             for key, tool in zip(keys, tools, strict=True)
         ]
     return keys
 
 
-def _stems(tools: Sequence[Tool], keys: Sequence[str], language: Language, kept: Mapping[str, Names]) -> dict[str, str]:
+def _name_stems(
+    tools: Sequence[Tool], keys: Sequence[str], language: Language, kept: Mapping[str, ToolNames]
+) -> dict[str, str]:
     """What each tool's files are called, by its key."""
     style = Style(snake, longest=_LONGEST_STEM)
     held = {
@@ -142,7 +144,7 @@ def _stems(tools: Sequence[Tool], keys: Sequence[str], language: Language, kept:
     return held | identifiers(free, style, language.reserved_stems | {each.stem for each in kept.values()})
 
 
-def _symbols(tools: Sequence[Tool], keys: Sequence[str]) -> list[str]:
+def _name_symbols(tools: Sequence[Tool], keys: Sequence[str]) -> list[str]:
     """What each tool's types are named after: an ADL tool's `name` where it could be one in code (ADL-43), else its key."""
     wanted = [
         tool.title if tool.dialect == "adl" and tool.title and _SYMBOL.fullmatch(tool.title) else key
@@ -152,12 +154,12 @@ def _symbols(tools: Sequence[Tool], keys: Sequence[str]) -> list[str]:
     return [each if count[each] == 1 else key for each, key in zip(wanted, keys, strict=True)]
 
 
-def _type_names(
+def _name_types(
     tools: Sequence[Tool],
     symbols: Sequence[str],
     language: Language,
     acronyms: frozenset[str],
-    kept: Mapping[str, Names],
+    kept: Mapping[str, ToolNames],
 ) -> dict[str, str]:
     """A type name for each symbol, so that what a tool's stubs declare is neither another's nor the language's. A name that was
     given before stays, but for how acronyms are written in it."""
@@ -165,38 +167,38 @@ def _type_names(
     held: dict[str, str] = {}
     for tool, symbol in zip(tools, symbols, strict=True):
         if tool.tool_id in kept:
-            before, now = kept[tool.tool_id].type_name, style.made(symbol)
+            before, now = kept[tool.tool_id].type_name, style.make(symbol)
             held[symbol] = now if now.lower() == before.lower() else before
-    if len(set(held.values())) < len(held) or _clashing(held.values(), language):
+    if len(set(held.values())) < len(held) or _find_clashes(held.values(), language):
         held = {}
     free = [symbol for symbol in symbols if symbol not in held]
     blocked = {*held.values(), *(each.type_name for each in kept.values())}
     given = held | identifiers(free, style, blocked)
-    while clashes := _clashing(given.values(), language).difference(held.values()):
+    while clashes := _find_clashes(given.values(), language).difference(held.values()):
         blocked |= clashes
         given = held | identifiers(free, style, blocked)
     return given
 
 
-def _clashing(names: Iterable[str], language: Language) -> set[str]:
+def _find_clashes(names: Iterable[str], language: Language) -> set[str]:
     """Type names that give way: `NewGet` beside `Get`, where both would declare `NewGetTool`."""
     owners = dict.fromkeys(language.reserved_types, "")
     found: set[str] = set()
     for name in sorted(names, key=lambda each: (len(each), each)):
-        declared = _declared(name, language)
+        declared = _list_declared(name, language)
         if any(each in owners for each in declared):
             found.add(name)
         owners.update(dict.fromkeys(declared, name))
     return found
 
 
-def _declared(name: str, language: Language) -> list[str]:
+def _list_declared(name: str, language: Language) -> list[str]:
     """The names that a tool's stubs may declare beside its trees' own."""
     beginnings: tuple[str, ...] = getattr(language, "reserved_beginnings", ())
     return [f"{first}{name}{end}" for first in ("", *beginnings) for end in (*ROOTS, *language.reserved_endings)]
 
 
-def _planned(
+def _plan_tool(
     tool: Tool,
     called: str,
     stem: str,
@@ -208,9 +210,9 @@ def _planned(
     input_schema = model_schema(tool) if kind == "client" else tool.runtime_input_schema or tool.input_schema
     output_schema = tool.output_schema
     builtin = tool.name if tool.dialect == "adl" and tool.name in BUILTIN_TOOLS else ""
-    inject = () if builtin else injected(tool)
-    takes = _tree(input_schema, f"{type_name}Input", acronyms, taken)
-    gives = _tree(output_schema, f"{type_name}Output", acronyms, taken) if output_schema is not None else None
+    inject = () if builtin else list_injected(tool)
+    takes = _make_tree(input_schema, f"{type_name}Input", acronyms, taken)
+    gives = _make_tree(output_schema, f"{type_name}Output", acronyms, taken) if output_schema is not None else None
     return ToolPlan(
         tool_id=tool.tool_id,
         name=called,
@@ -221,20 +223,20 @@ def _planned(
         tags=tool.tags,
         version=tool.version or "",
         digest=f"sha256:{digest_of_tool(tool)}",
-        contract=contract_of(takes, gives, inject),
+        contract=digest_contract(takes, gives, inject),
         input=takes,
         output=gives,
         input_schema=input_schema,
         output_schema=output_schema,
         inject=inject,
         builtin=builtin,
-        builtin_config=_config_of(tool) if builtin else {},
+        builtin_config=_read_config(tool) if builtin else {},
     )
 
 
-def _tree(schema: msgspec.Raw, name: str, acronyms: frozenset[str], taken: set[str]) -> TypeTree:
+def _make_tree(schema: msgspec.Raw, name: str, acronyms: frozenset[str], taken: set[str]) -> TypeTree:
     taken.discard(name)  # reserved for this very tree
-    tree = type_tree(msgspec.json.decode(schema), name, acronyms=acronyms, taken=taken)
+    tree = make_type_tree(msgspec.json.decode(schema), name, acronyms=acronyms, taken=taken)
     taken.add(name)
     return tree
 
@@ -249,7 +251,7 @@ def runs_without_code(tool: Tool) -> bool:
     return payload.get("type") == "human" or isinstance(payload.get("transport"), dict)
 
 
-def injected(tool: Tool) -> tuple[Injected, ...]:
+def list_injected(tool: Tool) -> tuple[Injected, ...]:
     """What a tool is given, in the order of its definition. What stands behind a section or a service (`config.mail.from`,
     `repo.reader`) is for the person to take out of it (ADL-32)."""
     found: dict[Injected, None] = {}
@@ -264,7 +266,7 @@ def injected(tool: Tool) -> tuple[Injected, ...]:
     return tuple(found)
 
 
-def _config_of(tool: Tool) -> dict[str, Any]:
+def _read_config(tool: Tool) -> dict[str, Any]:
     payload = msgspec.json.decode(tool.payload)
     config = payload.get("config") if isinstance(payload, dict) else None
     return config if isinstance(config, dict) else {}

@@ -23,59 +23,59 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 _NO_VERSION = "0.1.0"
 
 
-def project_of(
+def make_project(
     tools: Sequence[Tool], manifests: Iterable[Record], *, name: str, language: str, kind: StubKind
 ) -> Project:
     """The project of some tools. `name`: of the workspace, for tools of no agent file or of several. Raises WorkspaceError when
     two agent files mean different things by one name."""
     wanted = {tool.namespace for tool in tools if tool.dialect == "adl"}
-    found = {each.record_id: _opened(each) for each in manifests if each.record_id in wanted}
-    acronyms = ACRONYMS.union(*(_acronyms(manifest) for manifest in found.values()))
+    found = {each.record_id: _decode_manifest(each) for each in manifests if each.record_id in wanted}
+    acronyms = ACRONYMS.union(*(_read_acronyms(manifest) for manifest in found.values()))
     if len(found) != 1:
         shared = Project(name=name, version=_NO_VERSION, acronyms=acronyms)
-        return shared if kind == "client" else _with_parts(shared, found)
+        return shared if kind == "client" else _add_parts(shared, found)
     agent, manifest = next(iter(found.items()))
     is_alone = all(tool.namespace == agent for tool in tools)
     project = Project(
         name=agent if is_alone else name,
-        version=_text(manifest, "metadata", "version") or _NO_VERSION,
-        description=_text(manifest, "metadata", "description"),
-        module=_module(manifest, language),
-        language_version=_text(manifest, "spec", "language", language, _VERSIONS.get(language, "version")),
+        version=_read_text(manifest, "metadata", "version") or _NO_VERSION,
+        description=_read_text(manifest, "metadata", "description"),
+        module=_read_module(manifest, language),
+        language_version=_read_text(manifest, "spec", "language", language, _VERSIONS.get(language, "version")),
         acronyms=acronyms,
     )
-    return _with_parts(project, found)
+    return _add_parts(project, found)
 
 
-def _opened(record: Record) -> dict[str, Any]:
+def _decode_manifest(record: Record) -> dict[str, Any]:
     manifest = msgspec.json.decode(record.payload)
     return manifest if isinstance(manifest, dict) else {}
 
 
-def _module(manifest: dict[str, Any], language: str) -> str:
+def _read_module(manifest: dict[str, Any], language: str) -> str:
     """The name for the Go module or the package; one that could be anything else than a name does not count."""
-    written = _text(manifest, "spec", "language", language, _MODULES[language]) if language in _MODULES else ""
+    written = _read_text(manifest, "spec", "language", language, _MODULES[language]) if language in _MODULES else ""
     return written if _MODULE.fullmatch(written) else ""
 
 
-def _acronyms(manifest: dict[str, Any]) -> set[str]:
+def _read_acronyms(manifest: dict[str, Any]) -> set[str]:
     listed = dig(manifest, ("spec", "acronyms"))
     texts = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
     return {each.lower() for each in texts if _WORD.fullmatch(each)}
 
 
-def _with_parts(project: Project, manifests: Mapping[str, dict[str, Any]]) -> Project:
+def _add_parts(project: Project, manifests: Mapping[str, dict[str, Any]]) -> Project:
     services: dict[str, Service] = {}
     sections: dict[str, Section] = {}
     for agent, manifest in manifests.items():
-        for service in _services(manifest):
-            _agree(agent, services.setdefault(service.name, service), service)
-        for section in _sections(manifest):
-            _agree(agent, sections.setdefault(section.name, section), section)
+        for service in _read_services(manifest):
+            _require_equal(agent, services.setdefault(service.name, service), service)
+        for section in _read_sections(manifest):
+            _require_equal(agent, sections.setdefault(section.name, section), section)
     return msgspec.structs.replace(project, services=tuple(services.values()), sections=tuple(sections.values()))
 
 
-def _agree(agent: str, known: Service | Section, other: Service | Section) -> None:
+def _require_equal(agent: str, known: Service | Section, other: Service | Section) -> None:
     if known != other:
         what = "service" if isinstance(other, Service) else "group of settings"
         raise WorkspaceError(
@@ -84,22 +84,22 @@ def _agree(agent: str, known: Service | Section, other: Service | Section) -> No
         )
 
 
-def _services(manifest: dict[str, Any]) -> list[Service]:
+def _read_services(manifest: dict[str, Any]) -> list[Service]:
     written = dig(manifest, ("spec", "services"))
     return [
         Service(
             name=name,
-            interface=_text(service, "interface"),
-            factory=_text(service, "factory"),
-            description=_text(service, "description"),
-            type=_text(service, "type") or "service",
+            interface=_read_text(service, "interface"),
+            factory=_read_text(service, "factory"),
+            description=_read_text(service, "description"),
+            type=_read_text(service, "type") or "service",
         )
         for name, service in (written.items() if isinstance(written, dict) else ())
         if isinstance(service, dict)
     ]
 
 
-def _sections(manifest: dict[str, Any]) -> list[Section]:
+def _read_sections(manifest: dict[str, Any]) -> list[Section]:
     """The groups of settings; those of the built-in tools are theirs alone (ADL-31)."""
     written = dig(manifest, ("spec", "config"))
     return [
@@ -109,6 +109,6 @@ def _sections(manifest: dict[str, Any]) -> list[Section]:
     ]
 
 
-def _text(value: dict[str, Any], *path: str) -> str:
+def _read_text(value: dict[str, Any], *path: str) -> str:
     found = dig(value, path)
     return found if isinstance(found, str) else ""

@@ -17,7 +17,7 @@ RECORD_FILE = ".ferrule-gen.json"
 _FORMAT = 1
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StubRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What somebody asked for."""
 
     language: str
@@ -53,7 +53,7 @@ class FileNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """True once nothing that is generated needs the file any more."""
 
 
-class Names(msgspec.Struct, frozen=True, array_like=True):
+class ToolNames(msgspec.Struct, frozen=True, array_like=True):
     """What a tool is called in stubs."""
 
     stem: str
@@ -61,27 +61,27 @@ class Names(msgspec.Struct, frozen=True, array_like=True):
     type_name: str
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StubRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The stubs of one language and kind."""
 
-    wish: Wish
+    wish: StubRequest
     files: dict[str, FileNote] = {}
-    names: dict[str, Names] = {}
+    names: dict[str, ToolNames] = {}
     """What each tool is called, by its id: it stays so whatever other tools come and go."""
     pending: dict[str, str] = {}
     """Files that were about to be written, with their digests: there only where a run was cut off."""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class StubRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that was generated into one folder."""
 
     format: int = _FORMAT
-    runs: dict[str, Run] = {}
+    runs: dict[str, StubRun] = {}
 
-    def with_run(self, run: Run) -> Record:
+    def with_run(self, run: StubRun) -> StubRecord:
         """The same with one run as it is now."""
         runs = {**self.runs, run.wish.key: run}
-        return Record(runs=dict(sorted(runs.items())))
+        return StubRecord(runs=dict(sorted(runs.items())))
 
     def others(self, key: str) -> dict[str, tuple[str, FileNote]]:
         """The files of the other runs: whose each is, and what is known of it."""
@@ -94,12 +94,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def decoded(data: bytes | None, place: str) -> Record:
+def decode_record(data: bytes | None, place: str) -> StubRecord:
     """The record of a folder; an empty one where there is none. Raises WorkspaceError for what is no record of ours."""
     if data is None:
-        return Record()
+        return StubRecord()
     try:
-        found = msgspec.json.decode(data, type=Record)
+        found = msgspec.json.decode(data, type=StubRecord)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise WorkspaceError(
             f"{place} cannot be read; take it from version control, or delete it: files with our header are known without it"
@@ -109,16 +109,16 @@ def decoded(data: bytes | None, place: str) -> Record:
     return found
 
 
-def encoded(record: Record) -> bytes:
+def encode_record(record: StubRecord) -> bytes:
     """The text of the record's file: many lines, so that two people who generate on two branches can merge what they have."""
     return msgspec.json.format(msgspec.json.encode(record, order="sorted"), indent=1) + b"\n"
 
 
-def sha256_of(data: bytes) -> str:
+def hash_text(data: bytes) -> str:
     """The digest of a text, whatever line ends a checkout gave it."""
-    return hashlib.sha256(normal(data)).hexdigest()
+    return hashlib.sha256(normalize_line_ends(data)).hexdigest()
 
 
-def normal(data: bytes) -> bytes:
+def normalize_line_ends(data: bytes) -> bytes:
     """A text with `\\n` at the ends of its lines."""
     return data.replace(b"\r\n", b"\n") if b"\r" in data else data

@@ -21,9 +21,9 @@ from ferrule.contracts.type_tree import (
     TypeAnnotations,
 )
 from ferrule.definitions.stubs.alternatives import Alternative, is_whole
-from ferrule.definitions.stubs.growth import Growth, saying
-from ferrule.definitions.stubs.limits import words
-from ferrule.definitions.stubs.places import Node, Place
+from ferrule.definitions.stubs.growth import Growth, select_places
+from ferrule.definitions.stubs.limits import read_annotations
+from ferrule.definitions.stubs.places import SchemaNode, SchemaPlace
 from ferrule.model.value import is_number
 from ferrule.schema.fitting.typed import NUMBER as NUMERIC
 from ferrule.schema.fitting.typed import STRING
@@ -52,7 +52,7 @@ _PLAIN = frozenset(
 )
 
 
-def plain(node: Node) -> Type | None:
+def make_plain(node: SchemaNode) -> Type | None:
     """The type of a schema that says little more than that; None for any other. (Most are like that.)"""
     if len(node.places) != 1:
         return None
@@ -61,9 +61,9 @@ def plain(node: Node) -> Type | None:
         return None
     match schema.get("type"):
         case "string":
-            return _text(node.places)
+            return _make_text(node.places)
         case "integer":
-            return integer(node.places)
+            return make_integer(node.places)
         case "number":
             return NUMBER
         case "boolean":
@@ -72,28 +72,28 @@ def plain(node: Node) -> Type | None:
             return None
 
 
-def scalar(growth: Growth, found: Alternative, name: str, pointer: str) -> Type:
+def make_scalar(growth: Growth, found: Alternative, name: str, pointer: str) -> Type:
     """The type of one alternative that is neither object nor list."""
     if found.values is not None:
-        return _of_values(growth, found, name, pointer)
+        return _make_from_values(growth, found, name, pointer)
     match found.kind:
         case "string":
-            return _text(found.places)
+            return _make_text(found.places)
         case "integer":
-            return integer(found.places)
+            return make_integer(found.places)
         case "number":
             return NUMBER
         case _:
             return BOOLEAN
 
 
-def together(growth: Growth, found: Sequence[Alternative], name: str, pointer: str) -> Type:
+def join_scalars(growth: Growth, found: Sequence[Alternative], name: str, pointer: str) -> Type:
     """One type for several alternatives of one kind."""
     if all(each.values is not None for each in found):
         values = tuple(dict.fromkeys((type(value), value) for each in found for value in each.values or ()))
         labels = {value: label for each in found for value, label in zip(each.values or (), each.labels, strict=False)}
         listing = tuple(value for _, value in values)
-        return _of_values(
+        return _make_from_values(
             growth,
             found[0]._replace(values=listing, labels=tuple(labels.get(value, "") for value in listing), places=()),
             name,
@@ -101,16 +101,18 @@ def together(growth: Growth, found: Sequence[Alternative], name: str, pointer: s
         )
     kinds = {each.kind for each in found if each.values is None}
     if kinds == {"string"}:
-        formats = {_text(each.places).format for each in found}
+        formats = {_make_text(each.places).format for each in found}
         return TextType(formats.pop()) if len(formats) == 1 and not any(each.values for each in found) else TEXT
     if kinds == {"boolean"}:
         return BOOLEAN
     if kinds == {"integer"} and all(is_whole(value) for each in found for value in each.values or ()):
-        return _hull([integer(each.places) if each.values is None else _range(each.values) for each in found])
+        return _join_ranges(
+            [make_integer(each.places) if each.values is None else _make_range(each.values) for each in found]
+        )
     return NUMBER
 
 
-def _text(places: tuple[Place, ...]) -> TextType:
+def _make_text(places: tuple[SchemaPlace, ...]) -> TextType:
     for place in places:
         if place.schema.get("contentEncoding") in ("base64", "base64url"):
             return TextType("binary")
@@ -119,16 +121,16 @@ def _text(places: tuple[Place, ...]) -> TextType:
     return TEXT
 
 
-def integer(places: tuple[Place, ...]) -> Integer:
+def make_integer(places: tuple[SchemaPlace, ...]) -> Integer:
     """With the tightest bounds that are stated."""
-    lowest = [bound for place in places for bound in _lowest(place.schema)]
-    highest = [bound for place in places for bound in _highest(place.schema)]
+    lowest = [bound for place in places for bound in _list_minimums(place.schema)]
+    highest = [bound for place in places for bound in _list_maximums(place.schema)]
     if not lowest and not highest:
         return INTEGER
     return Integer(max(lowest, default=None), min(highest, default=None))
 
 
-def _lowest(schema: dict[str, Any]) -> list[int]:
+def _list_minimums(schema: dict[str, Any]) -> list[int]:
     inclusive, exclusive = schema.get("minimum"), schema.get("exclusiveMinimum")
     found = []
     if _is_bound(inclusive):
@@ -138,7 +140,7 @@ def _lowest(schema: dict[str, Any]) -> list[int]:
     return found
 
 
-def _highest(schema: dict[str, Any]) -> list[int]:
+def _list_maximums(schema: dict[str, Any]) -> list[int]:
     inclusive, exclusive = schema.get("maximum"), schema.get("exclusiveMaximum")
     found = []
     if _is_bound(inclusive):
@@ -152,7 +154,7 @@ def _is_bound(said: Any) -> TypeGuard[int | float]:
     return is_number(said) and (isinstance(said, int) or isfinite(said))
 
 
-def _hull(found: list[Integer]) -> Integer:
+def _join_ranges(found: list[Integer]) -> Integer:
     lowest = [each.minimum for each in found]
     highest = [each.maximum for each in found]
     return Integer(
@@ -161,11 +163,11 @@ def _hull(found: list[Integer]) -> Integer:
     )
 
 
-def _range(values: Sequence[Any]) -> Integer:
+def _make_range(values: Sequence[Any]) -> Integer:
     return Integer(int(min(values)), int(max(values)))
 
 
-def _of_values(growth: Growth, found: Alternative, name: str, pointer: str) -> Type:
+def _make_from_values(growth: Growth, found: Alternative, name: str, pointer: str) -> Type:
     """The type of a few values of one kind."""
     values = found.values or ()
     if isinstance(values[0], bool):
@@ -174,7 +176,7 @@ def _of_values(growth: Growth, found: Alternative, name: str, pointer: str) -> T
         if len(values) > _MOST_CHOICES:
             growth.document.note(pointer, f"{len(values):,} values are too many to name; the type is any text")
             return TEXT
-        return Constant(values[0]) if len(values) == 1 else _enumeration(growth, found, values, name, pointer)
+        return Constant(values[0]) if len(values) == 1 else _make_enumeration(growth, found, values, name, pointer)
     if not all(is_whole(value) for value in values):
         if len(values) == 1 and isfinite(values[0]):
             return Constant(values[0])
@@ -183,39 +185,39 @@ def _of_values(growth: Growth, found: Alternative, name: str, pointer: str) -> T
     whole = tuple(int(value) for value in values)
     if len(whole) > _MOST_CHOICES or min(whole) < _SMALLEST or max(whole) > _LARGEST:
         growth.document.note(pointer, "its values are not named; the type is any integer")
-        return _range(whole)
-    return Constant(whole[0]) if len(whole) == 1 else _enumeration(growth, found, whole, name, pointer)
+        return _make_range(whole)
+    return Constant(whole[0]) if len(whole) == 1 else _make_enumeration(growth, found, whole, name, pointer)
 
 
-def _enumeration(growth: Growth, found: Alternative, values: Sequence[str | int], name: str, pointer: str) -> Type:
-    places = saying(found.places, _LISTING)
+def _make_enumeration(growth: Growth, found: Alternative, values: Sequence[str | int], name: str, pointer: str) -> Type:
+    places = select_places(found.places, _LISTING)
     made_of = [place.pointer for place in places] or [name]
     key = (found.kind, (*made_of, *map(repr, values)), frozenset[str]())
-    if (known := growth.known(key)) is not None:
+    if (known := growth.find_known(key)) is not None:
         return known
-    named = growth.reserved(key, name, pointer)
+    named = growth.reserve(key, name, pointer)
     if named is None:
         return TEXT if isinstance(values[0], str) else INTEGER
     growth.declared[named.name] = Enumeration(
         name=named.name,
         kind="string" if isinstance(values[0], str) else "integer",
-        choices=_choices(values, found.labels),
+        choices=_make_choices(values, found.labels),
         pointer=places[0].pointer if places else pointer,
-        words=_with_choices(words(places or found.places), found.places),
+        words=_add_choices(read_annotations(places or found.places), found.places),
     )
     return NamedType(named.name)
 
 
-def _with_choices(said: TypeAnnotations, places: tuple[Place, ...]) -> TypeAnnotations:
+def _add_choices(said: TypeAnnotations, places: tuple[SchemaPlace, ...]) -> TypeAnnotations:
     """What is said of an enumeration, and below it what is said of its values."""
-    lines = [f"- {value}: {text}" for place in places for value, text in _told_of_choices(place.schema)]
+    lines = [f"- {value}: {text}" for place in places for value, text in _describe_choices(place.schema)]
     if not lines:
         return said
     listing = "\n".join(lines[:_MOST_TOLD])
     return replace(said, description=f"{said.description}\n\n{listing}".strip())
 
 
-def _told_of_choices(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _describe_choices(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Values with what is said of each: branches of constants, or a list beside the values, as some tools write it."""
     for keyword in ("oneOf", "anyOf"):
         branches = schema.get(keyword)
@@ -231,7 +233,7 @@ def _told_of_choices(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
-def _choices(values: Sequence[str | int], labels: Sequence[str]) -> tuple[EnumerationChoice, ...]:
+def _make_choices(values: Sequence[str | int], labels: Sequence[str]) -> tuple[EnumerationChoice, ...]:
     """With words that are all different: the labels where every value has its own."""
     if len(set(labels)) == len(values) and all(labels):
         return tuple(EnumerationChoice(value, label) for value, label in zip(values, labels, strict=True))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Set
 from typing import NamedTuple
 
 from ferrule.contracts.language import Injected, Section, Service, StubPlan, ToolPlan
-from ferrule.definitions.stubs.identifiers import Names, Style, identifiers, snake
+from ferrule.definitions.stubs.identifiers import Style, UniqueNames, identifiers, snake
 from ferrule.model.value import JsonValue
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]{0,80}")
@@ -56,27 +56,27 @@ class SectionNames(NamedTuple):
     type: str
 
 
-class Given(NamedTuple):
+class NamedParameter(NamedTuple):
     """A parameter of a tool, and what it stands for."""
 
     name: str
     injected: Injected
 
 
-class Surroundings:
+class ToolSurroundings:
     """The services and settings of a plan."""
 
     def __init__(self, plan: StubPlan, naming: Naming) -> None:
         self.project = plan.project
         self._naming = naming
-        types = Names(naming.no_types)
+        types = UniqueNames(naming.no_types)
         fields = identifiers((each.name for each in plan.project.sections), naming.fields)
         self.sections = {
-            each.name: SectionNames(each, fields[each.name], types.give(naming.types.made(f"{each.name} config")))
+            each.name: SectionNames(each, fields[each.name], types.give(naming.types.make(f"{each.name} config")))
             for each in plan.project.sections
         }
         modules = naming.modules(each.name for each in plan.project.services)
-        variables = Names(naming.no_variables)
+        variables = UniqueNames(naming.no_variables)
         self.services = {
             each.name: self._service(each, modules[each.name], types, variables) for each in plan.project.services
         }
@@ -85,7 +85,7 @@ class Surroundings:
         """The services that tools are given, in the order of the agent file."""
         self.needs_config = bool(self.services or self.sections) or Injected("config") in injected
 
-    def _service(self, service: Service, module: str, types: Names, variables: Names) -> ServiceNames:
+    def _service(self, service: Service, module: str, types: UniqueNames, variables: UniqueNames) -> ServiceNames:
         wanted = _symbol(service.interface or service.name, self._naming.types)
         interface = types.give(wanted, f"{wanted}Service")
         factory = _symbol(service.factory or f"new {service.interface or service.name}", self._naming.factories)
@@ -96,34 +96,34 @@ class Surroundings:
     def _wanted_names(self, service: Service) -> tuple[str, str, str]:
         style = self._naming.values
         return (
-            style.made(service.name),
-            style.made(service.interface or service.name),
-            style.made(f"{service.name} service"),
+            style.make(service.name),
+            style.make(service.interface or service.name),
+            style.make(f"{service.name} service"),
         )
 
-    def parameters(self, tool: ToolPlan) -> list[Given]:
+    def parameters(self, tool: ToolPlan) -> list[NamedParameter]:
         """Returns the parameters of a tool, in the order of its definition."""
-        names = Names(self._naming.no_parameters)
+        names = UniqueNames(self._naming.no_parameters)
         found = []
         for each in dict.fromkeys(tool.inject):
             match each.kind:
                 case "logger":
-                    found.append(Given(names.give("logger"), each))
+                    found.append(NamedParameter(names.give("logger"), each))
                 case "config":
-                    found.append(Given(names.give(self._naming.config), each))
+                    found.append(NamedParameter(names.give(self._naming.config), each))
                 case "section" if each.name in self.sections:
-                    found.append(Given(names.give(self._naming.values.made(f"{each.name} config")), each))
+                    found.append(NamedParameter(names.give(self._naming.values.make(f"{each.name} config")), each))
                 case "service" if each.name in self.services:
                     wanted = self._wanted_names(self.services[each.name].service)
-                    found.append(Given(names.give(*wanted), each))
+                    found.append(NamedParameter(names.give(*wanted), each))
         return found
 
 
 def _symbol(written: str, style: Style) -> str:
     """Returns a name of the agent file as it is where that is legal, but for the case of its first letter."""
     if style.case is snake or not _IDENTIFIER.fullmatch(written):
-        return style.made(written)
-    is_upper = style.made("a")[0].isupper()
+        return style.make(written)
+    is_upper = style.make("a")[0].isupper()
     name = (written[0].upper() if is_upper else written[0].lower()) + written[1:]
     return f"{name}_" if name in style.keywords else name
 

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.type_tree import Anything, Declaration, NamedType, RecordType, Type, Union, Variant
-from ferrule.definitions.stubs.alternatives import Alternative, alternatives, is_whole, kinds_of
-from ferrule.definitions.stubs.growth import ANYTHING, Growth, is_definition, key_of, last_step
+from ferrule.definitions.stubs.alternatives import Alternative, find_alternatives, is_whole, kinds_of
+from ferrule.definitions.stubs.growth import ANYTHING, Growth, is_definition, last_step, make_key
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal
-from ferrule.definitions.stubs.limits import words
-from ferrule.definitions.stubs.lists import positions_at
-from ferrule.definitions.stubs.places import NEUTRAL, Node, Place
-from ferrule.definitions.stubs.records import required_of
-from ferrule.definitions.stubs.scalars import together
+from ferrule.definitions.stubs.limits import read_annotations
+from ferrule.definitions.stubs.lists import split_items
+from ferrule.definitions.stubs.places import NEUTRAL, SchemaNode, SchemaPlace
+from ferrule.definitions.stubs.records import list_required
+from ferrule.definitions.stubs.scalars import join_scalars
 from ferrule.schema.merging import key_of as value_key
 
 _SCALARS = ("string", "number", "boolean")
@@ -46,34 +46,36 @@ class _Entry(NamedTuple):
         return frozenset(kind for part in self.parts for kind in kinds_of(part))
 
 
-def union_type(growth: Growth, found: Sequence[Alternative], node: Node, name: str, depth: int) -> Type:
+def make_union(growth: Growth, found: Sequence[Alternative], node: SchemaNode, name: str, depth: int) -> Type:
     """The type of several alternatives."""
-    flat = growth.document.flat(node.places) or ()
+    flat = growth.document.flatten(node.places) or ()
     places = tuple(place for place in flat if not place.schema.keys() <= NEUTRAL)
-    key = key_of("union", places, node.chosen)
-    return growth.grown(
-        key, name, node.pointer, lambda: _built(growth, found, node, name, depth, flat), lambda: words(flat)
+    key = make_key("union", places, node.chosen)
+    return growth.build_once(
+        key, name, node.pointer, lambda: _build(growth, found, node, name, depth, flat), lambda: read_annotations(flat)
     )
 
 
-def _built(
-    growth: Growth, found: Sequence[Alternative], node: Node, name: str, depth: int, flat: tuple[Place, ...]
+def _build(
+    growth: Growth, found: Sequence[Alternative], node: SchemaNode, name: str, depth: int, flat: tuple[SchemaPlace, ...]
 ) -> Type:
-    groups = _grouped(found)
-    tag, tags = _tag(growth, groups, flat)
-    entries = _worded(growth, groups, tags)
-    made = [entry._replace(type=_entry_type(growth, entry, node, name, len(entries) == 1, depth)) for entry in entries]
+    groups = _group_ways(found)
+    tag, tags = _find_tag(growth, groups, flat)
+    entries = _name_entries(growth, groups, tags)
+    made = [
+        entry._replace(type=_make_entry_type(growth, entry, node, name, len(entries) == 1, depth)) for entry in entries
+    ]
     if any(isinstance(entry.type, Anything) for entry in made):
         return ANYTHING
-    apart = _collapsed(growth, made, node)
+    apart = _collapse(growth, made, node)
     if apart is None:
         return ANYTHING
     if len(apart) == 1:
         return apart[0].type
-    return _declared(growth, apart, node, name, tag if len(apart) == len(made) else None, flat)
+    return _declare(growth, apart, node, name, tag if len(apart) == len(made) else None, flat)
 
 
-def _grouped(found: Sequence[Alternative]) -> list[tuple[Alternative, ...]]:
+def _group_ways(found: Sequence[Alternative]) -> list[tuple[Alternative, ...]]:
     """The alternatives, those of one scalar kind together."""
     groups: list[tuple[Alternative, ...]] = []
     for kind in _SCALARS:
@@ -85,22 +87,22 @@ def _grouped(found: Sequence[Alternative]) -> list[tuple[Alternative, ...]]:
     return sorted(groups, key=lambda group: order[id(group[0])])
 
 
-def _entry_type(growth: Growth, entry: _Entry, node: Node, name: str, is_only: bool, depth: int) -> Type:
+def _make_entry_type(growth: Growth, entry: _Entry, node: SchemaNode, name: str, is_only: bool, depth: int) -> Type:
     if not is_only:
-        name = growth.names.joined(name, entry.word)
+        name = growth.names.join(name, entry.word)
     if len(entry.parts) > 1:
-        return together(growth, entry.parts, name, node.pointer)
-    return growth.alternative(entry.parts[0], node, name, depth)
+        return join_scalars(growth, entry.parts, name, node.pointer)
+    return growth.make_alternative(entry.parts[0], node, name, depth)
 
 
-def _tag(
-    growth: Growth, groups: list[tuple[Alternative, ...]], flat: tuple[Place, ...]
+def _find_tag(
+    growth: Growth, groups: list[tuple[Alternative, ...]], flat: tuple[SchemaPlace, ...]
 ) -> tuple[str | None, list[tuple[str | int | bool, ...]]]:
     """The member that tells the variants apart, and its values in each."""
     none: list[tuple[str | int | bool, ...]] = [()] * len(groups)
     if len(groups) < 2 or any(len(group) > 1 or group[0].kind != "object" for group in groups):
         return None, none
-    tables = [_tags_of(growth, group[0], _required_names(group[0])) for group in groups]
+    tables = [_list_tags(growth, group[0], _list_required_members(group[0])) for group in groups]
     names = [name for name in tables[0] if all(name in table for table in tables[1:])]
     apart = [name for name in names if _are_apart([table[name] for table in tables])]
     if not apart:
@@ -111,7 +113,7 @@ def _tag(
     return best, [table[best] for table in tables]
 
 
-def _tags_of(growth: Growth, found: Alternative, names: list[str]) -> dict[str, tuple[str | int | bool, ...]]:
+def _list_tags(growth: Growth, found: Alternative, names: list[str]) -> dict[str, tuple[str | int | bool, ...]]:
     """Those of the members that have listed values."""
     table: dict[str, tuple[str | int | bool, ...]] = {}
     for name in dict.fromkeys(names):
@@ -121,18 +123,18 @@ def _tags_of(growth: Growth, found: Alternative, names: list[str]) -> dict[str, 
             if isinstance(said := place.schema.get("properties"), dict) and name in said
         )
         if inner:
-            values = _tag_values(growth, Node(inner))
+            values = _list_tag_values(growth, SchemaNode(inner))
             if values:
                 table[name] = values
     return table
 
 
-def _required_names(found: Alternative) -> list[str]:
-    return [name for place in found.places for name in required_of(place.schema)]
+def _list_required_members(found: Alternative) -> list[str]:
+    return [name for place in found.places for name in list_required(place.schema)]
 
 
-def _tag_values(growth: Growth, node: Node) -> tuple[str | int | bool, ...]:
-    found = alternatives(growth.document, node, is_root=True)
+def _list_tag_values(growth: Growth, node: SchemaNode) -> tuple[str | int | bool, ...]:
+    found = find_alternatives(growth.document, node, is_root=True)
     if found.is_nullable:
         return ()
     values: list[str | int | bool] = []
@@ -149,15 +151,15 @@ def _are_apart(tags: list[tuple[Any, ...]]) -> bool:
     return len(set(keys)) == len(keys)
 
 
-def _worded(
+def _name_entries(
     growth: Growth, groups: list[tuple[Alternative, ...]], tags: list[tuple[str | int | bool, ...]]
 ) -> list[_Entry]:
     """Words for the variants, all different."""
-    wanted = [_word(group, values) for group, values in zip(groups, tags, strict=True)]
+    wanted = [_find_word(group, values) for group, values in zip(groups, tags, strict=True)]
     often = Counter(wanted)
-    names = Counter(name for group in groups for name in set(_member_names(group[0])))
+    names = Counter(name for group in groups for name in set(_list_members(group[0])))
     wanted = [
-        word if often[word] == 1 else _own_word(growth, group[0], names, word)
+        word if often[word] == 1 else _find_own_word(growth, group[0], names, word)
         for group, word in zip(groups, wanted, strict=True)
     ]
     counts: dict[str, int] = {}
@@ -171,7 +173,7 @@ def _worded(
     return [entry._replace(word=f"{entry.word} {at + 1}") for at, entry in enumerate(entries)]
 
 
-def _word(group: tuple[Alternative, ...], tags: tuple[str | int | bool, ...]) -> str:
+def _find_word(group: tuple[Alternative, ...], tags: tuple[str | int | bool, ...]) -> str:
     first = group[0]
     if len(group) == 1:
         if first.origin is not None and is_definition(first.origin.pointer):
@@ -184,29 +186,29 @@ def _word(group: tuple[Alternative, ...], tags: tuple[str | int | bool, ...]) ->
     return _WORDS[first.kind if len(kinds) == 1 else "number"]
 
 
-def _own_word(growth: Growth, first: Alternative, names: Counter[str], word: str) -> str:
+def _find_own_word(growth: Growth, first: Alternative, names: Counter[str], word: str) -> str:
     """A word for a variant whose first one others have too."""
     if first.kind in ("object", "union") and word == _WORDS[first.kind]:
-        listed = [values[0] for values in _tags_of(growth, first, _member_names(first)).values() if len(values) == 1]
-        return str(listed[0]) if listed and str(listed[0]).strip() else _own_member(first, names) or word
+        listed = [values[0] for values in _list_tags(growth, first, _list_members(first)).values() if len(values) == 1]
+        return str(listed[0]) if listed and str(listed[0]).strip() else _find_own_member(first, names) or word
     if first.kind == "array" and word == _WORDS["array"]:
-        return f"{_item_word(growth, first)} list".strip()
+        return f"{_find_item_word(growth, first)} list".strip()
     return word if word == _WORDS[first.kind] else f"{word} {_WORDS[first.kind]}"
 
 
-def _item_word(growth: Growth, found: Alternative) -> str:
+def _find_item_word(growth: Growth, found: Alternative) -> str:
     """What the items of a list are; empty where several things are."""
-    items = tuple(rest for place in found.places if (rest := positions_at(place)[1]) is not None)
-    inner = alternatives(growth.document, Node(items), is_root=True).found if items else ()
-    return _word((inner[0],), ()) if len(inner) == 1 and inner[0].kind != "any" else ""
+    items = tuple(rest for place in found.places if (rest := split_items(place)[1]) is not None)
+    inner = find_alternatives(growth.document, SchemaNode(items), is_root=True).found if items else ()
+    return _find_word((inner[0],), ()) if len(inner) == 1 and inner[0].kind != "any" else ""
 
 
-def _own_member(found: Alternative, names: Counter[str]) -> str:
+def _find_own_member(found: Alternative, names: Counter[str]) -> str:
     """A member that no other variant has."""
-    return next((name for name in _member_names(found) if names[name] == 1 and name.strip()), "")
+    return next((name for name in _list_members(found) if names[name] == 1 and name.strip()), "")
 
 
-def _member_names(found: Alternative) -> list[str]:
+def _list_members(found: Alternative) -> list[str]:
     places = found.node.places[-1:] if found.node is not None else found.places if found.kind == "object" else ()
     return [
         name
@@ -216,7 +218,7 @@ def _member_names(found: Alternative) -> list[str]:
     ]
 
 
-def _collapsed(growth: Growth, entries: list[_Entry], node: Node) -> list[_Entry] | None:
+def _collapse(growth: Growth, entries: list[_Entry], node: SchemaNode) -> list[_Entry] | None:
     """Entries of different types; None where nobody could tell two of them apart."""
     by_type: dict[str, list[_Entry]] = {}
     for entry in entries:
@@ -236,13 +238,13 @@ def _collapsed(growth: Growth, entries: list[_Entry], node: Node) -> list[_Entry
     return alone + joined
 
 
-def _declared(
-    growth: Growth, entries: list[_Entry], node: Node, name: str, tag: str | None, flat: tuple[Place, ...]
+def _declare(
+    growth: Growth, entries: list[_Entry], node: SchemaNode, name: str, tag: str | None, flat: tuple[SchemaPlace, ...]
 ) -> Type:
     places = tuple(place for place in flat if not place.schema.keys() <= NEUTRAL)
-    key = key_of("union", places, node.chosen)
-    met = growth.met(key)
-    named = NamedType(met) if met else growth.reserved(key, name, node.pointer)
+    key = make_key("union", places, node.chosen)
+    met = growth.open_name(key)
+    named = NamedType(met) if met else growth.reserve(key, name, node.pointer)
     if named is None:
         return ANYTHING
     # What several branches have in common is known by its kind: it comes after those that a schema of their own tells.
@@ -261,12 +263,12 @@ def _declared(
         ),
         tag=tag,
         pointer=node.pointer,
-        words=words(flat),
+        words=read_annotations(flat),
     )
     return named
 
 
-def losing_nothing(declared: Mapping[str, Declaration]) -> dict[str, Declaration]:
+def keep_all_members(declared: Mapping[str, Declaration]) -> dict[str, Declaration]:
     """The declarations, so that records which only their schemas tell apart keep members that others of them name: a value may
     have the members of several."""
     opened: dict[str, Declaration] = {}

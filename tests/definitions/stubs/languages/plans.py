@@ -9,7 +9,7 @@ import msgspec
 from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan, ToolPlan
 from ferrule.contracts.type_tree import TypeTree
 from ferrule.definitions.stubs.identifiers import ACRONYMS
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.tree import make_type_tree
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WHOLE: dict[str, Any] = {"type": "object", "properties": {"degrees": {"type": "number"}}, "required": ["degrees"]}
@@ -20,7 +20,7 @@ PROJECT = Project(name="clerk", version="1.0.0", services=(SHOP,), sections=(MAI
 
 def tree_of(schema: Any, root: str = "GetWeatherInput") -> TypeTree:
     """The types of a schema, called after the tool."""
-    return type_tree(schema, root, prefix="GetWeather")
+    return make_type_tree(schema, root, prefix="GetWeather")
 
 
 def member_tree(schema: Any) -> TypeTree:

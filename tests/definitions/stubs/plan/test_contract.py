@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.language import Injected
-from ferrule.definitions.stubs.plan import contract_of
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.plan import digest_contract
+from ferrule.definitions.stubs.tree import make_type_tree
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -18,8 +18,8 @@ SCHEMA: dict[str, Any] = {
 
 
 def _digits(schema: Any, output: Any = None, inject: tuple[Injected, ...] = ()) -> str:
-    gives = None if output is None else type_tree(output, "GetOutput")
-    return contract_of(type_tree(schema, "GetInput"), gives, inject)
+    gives = None if output is None else make_type_tree(output, "GetOutput")
+    return digest_contract(make_type_tree(schema, "GetInput"), gives, inject)
 
 
 def test_other_things_that_a_tool_is_given_are_another_contract() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.language import Injected
-from ferrule.definitions.stubs.plan import injected
+from ferrule.definitions.stubs.plan import list_injected
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.canonical import digest_of_tool
 from tests.definitions.stubs.planning import planned
@@ -108,7 +108,7 @@ def test_words_change_the_digest_and_not_the_contract() -> None:
 
 def test_what_is_injected_keeps_its_order() -> None:
     entries = ["shop", "logger", "config.mail", "config", "config.mail.from", "repo.reader", "repo"]
-    found = injected(tool(dialect="adl", payload={"tool": {"inject": entries}}))
+    found = list_injected(tool(dialect="adl", payload={"tool": {"inject": entries}}))
     assert found == (
         Injected("service", "shop"),
         Injected("logger"),
@@ -116,7 +116,7 @@ def test_what_is_injected_keeps_its_order() -> None:
         Injected("config"),
         Injected("service", "repo"),
     )
-    assert injected(tool(payload={"tool": {"inject": entries}})) == ()
+    assert list_injected(tool(payload={"tool": {"inject": entries}})) == ()
 
 
 def test_a_builtin_tool_carries_its_settings() -> None:

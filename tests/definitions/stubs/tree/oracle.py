@@ -29,7 +29,7 @@ from ferrule.contracts.type_tree import (
     Union,
 )
 from ferrule.definitions.stubs.alternatives import is_whole
-from ferrule.definitions.stubs.places import Document
+from ferrule.definitions.stubs.places import SchemaDocument
 from ferrule.schema.fitting.typed import type_of
 from ferrule.schema.merging import key_of
 from ferrule.schema.validation.validators import compile_schema
@@ -43,7 +43,7 @@ class Oracle:
         self._declared = {each.name: each for each in tree.declarations}
         root = schema if isinstance(schema, dict) else {"allOf": [schema]}
         self._root = {"$id": "urn:root", **root}
-        self._is_old = Document(schema).draft <= 7
+        self._is_old = SchemaDocument(schema).draft <= 7
 
     def fits(self, value: Any, at: Type | None = None) -> bool:
         """Whether a value is one of a type; of the root's where none is given."""

@@ -23,7 +23,7 @@ from ferrule.contracts.type_tree import (
     TypeTree,
     Union,
 )
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.tree import make_type_tree
 from ferrule.schema.validation.samples import samples
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.tree.oracle import Oracle, validator
@@ -111,7 +111,7 @@ def _seen_through(made: Type, declared: dict[str, Any]) -> Type:
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(SCHEMAS, st.lists(VALUES, max_size=15))
 def test_what_a_schema_accepts_fits_its_types(schema: Any, values: list[Any]) -> None:
-    tree = type_tree(schema, "GoInput")
+    tree = make_type_tree(schema, "GoInput")
     assert_whole(tree)
     valid = validator(schema)
     if valid is None or is_unsure(tree):
@@ -127,7 +127,7 @@ def test_what_a_schema_accepts_fits_its_types(schema: Any, values: list[Any]) ->
 def test_arguments_made_for_a_schema_fit_its_types(seed: int) -> None:
     for each in range(seed, seed + 20):
         schema = schema_of(Random(each))
-        tree = type_tree(schema, "GoInput")
+        tree = make_type_tree(schema, "GoInput")
         assert_whole(tree)
         if not is_unsure(tree):
             oracle = Oracle(schema, tree)
@@ -138,7 +138,7 @@ def test_arguments_made_for_a_schema_fit_its_types(seed: int) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_values_of_the_catalog_fit(case: Any) -> None:
-    tree = type_tree(case.schema, "GoInput")
+    tree = make_type_tree(case.schema, "GoInput")
     assert_whole(tree)
     assert all(Oracle(case.schema, tree).fits(value) for value in case.accepts)
 
@@ -147,16 +147,18 @@ def test_values_of_the_catalog_fit(case: Any) -> None:
 @given(SCHEMAS)
 def test_the_same_schema_gives_the_same_tree(schema: Any) -> None:
     again = msgspec.json.decode(msgspec.json.encode(schema))
-    assert msgspec.json.encode(type_tree(schema, "GoInput")) == msgspec.json.encode(type_tree(again, "GoInput"))
+    assert msgspec.json.encode(make_type_tree(schema, "GoInput")) == msgspec.json.encode(
+        make_type_tree(again, "GoInput")
+    )
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(SCHEMAS)
 def test_names_that_are_taken_are_left_alone(schema: Any) -> None:
-    names = [each.name for each in type_tree(schema, "GoInput").declarations[1:]]
+    names = [each.name for each in make_type_tree(schema, "GoInput").declarations[1:]]
     taken = {*names[::2], "GoA", "GoB", "GoOne"}
     before = set(taken)
-    tree = type_tree(schema, "GoInput", taken=taken)
+    tree = make_type_tree(schema, "GoInput", taken=taken)
     assert_whole(tree)
     given_names = {each.name for each in tree.declarations}
     assert given_names.isdisjoint(before - {"GoInput"}) and given_names <= taken
@@ -225,4 +227,4 @@ _garbage: st.SearchStrategy[Any] = st.recursive(
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(_garbage)
 def test_what_is_no_schema_gives_a_tree_all_the_same(schema: Any) -> None:
-    assert_whole(type_tree(schema, "GoInput"))
+    assert_whole(make_type_tree(schema, "GoInput"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.tree import make_type_tree
 from tests.definitions.stubs.tree.test_fits import assert_whole
 from tests.schema.fitting.hostile import HOSTILE
 
@@ -55,7 +55,7 @@ _MORE: dict[str, Any] = {
 @pytest.mark.parametrize("schema", (HOSTILE | _MORE).values(), ids=(HOSTILE | _MORE).keys())
 def test_a_tree_soon(schema: Any) -> None:
     started = time.process_time()
-    tree = type_tree(schema, "GoInput")
+    tree = make_type_tree(schema, "GoInput")
     assert time.process_time() - started < 10
     assert_whole(tree)
     assert len(tree.declarations) <= 3_001 and len(tree.notes) <= 200

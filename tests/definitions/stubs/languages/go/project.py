@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice
+from ferrule.definitions.stubs.plan import StubChoice
 from ferrule.model.value import JsonValue
 from tests.definitions.stubs.languages.go.workbench import PROGRAMS, planned, tool_of, written
 from tests.definitions.stubs.languages.toolchains import go
@@ -98,7 +98,7 @@ def project_plan() -> StubPlan:
             tool_of("read", _READ_TAKES, dialect="adl"),
             tool_of("say", _SAY_TAKES, {"type": ["string", "null"]}),
         ],
-        Choice(is_project=True),
+        StubChoice(is_project=True),
         project,
     )
     inject = [Injected("logger"), Injected("config")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice
+from ferrule.definitions.stubs.plan import StubChoice
 from tests.definitions.stubs.languages.go.workbench import PROGRAMS, planned, tool_of, unformatted, written
 from tests.definitions.stubs.languages.toolchains import Tool, go
 
@@ -29,7 +29,7 @@ Ask = Callable[..., Any]
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
     """Tells what a client makes of an answer."""
     folder = tmp_path_factory.mktemp("answers")
-    written(folder, LANGUAGE.write(planned(_TOOLS, Choice(kind="client", is_project=True))).files)
+    written(folder, LANGUAGE.write(planned(_TOOLS, StubChoice(kind="client", is_project=True))).files)
     (folder / "main.go").write_text((PROGRAMS / "answering.go").read_text())
     go().run("build", "-o", "answering", ".", cwd=folder)
     assert unformatted(folder) == ""

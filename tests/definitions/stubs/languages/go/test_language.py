@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice
+from ferrule.definitions.stubs.plan import StubChoice
 from tests.definitions.stubs.languages.go.project import project_plan
 from tests.definitions.stubs.languages.go.workbench import planned, tool_of
 from tests.definitions.stubs.languages.nasty import CASES, Case
@@ -58,7 +58,7 @@ def test_the_files_of_a_project(path: str) -> None:
 
 
 def test_the_file_of_a_client() -> None:
-    made = LANGUAGE.write(planned([tool_of("get_user_id", {"type": "object"})], Choice(kind="client")))
+    made = LANGUAGE.write(planned([tool_of("get_user_id", {"type": "object"})], StubChoice(kind="client")))
     _compare("client/get_user_id_gen.go.txt", made.files[0].text)
 
 

@@ -11,12 +11,12 @@ import msgspec
 
 from ferrule.contracts.language import Project, SourceFile, StubPlan
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice, plan
+from ferrule.definitions.stubs.plan import StubChoice, plan_stubs
 from ferrule.model.tool import Tool
 from tests.definitions.stubs.languages.toolchains import Tool as Program
 from tests.definitions.stubs.languages.toolchains import go, gofmt
 
-_PLAIN = Choice()
+_PLAIN = StubChoice()
 PROGRAMS = Path(__file__).with_name("programs")
 
 
@@ -46,9 +46,9 @@ def tool_of(name: str, schema: Any, output: Any = None, **said: Any) -> Tool:
     )
 
 
-def planned(tools: Sequence[Tool], choice: Choice = _PLAIN, project: Project | None = None) -> StubPlan:
+def planned(tools: Sequence[Tool], choice: StubChoice = _PLAIN, project: Project | None = None) -> StubPlan:
     """The plan of some tools."""
-    return plan(tools, project or Project(name="bench", version="1.0.0"), LANGUAGE, choice)
+    return plan_stubs(tools, project or Project(name="bench", version="1.0.0"), LANGUAGE, choice)
 
 
 def written(folder: Path, files: Iterable[SourceFile]) -> Path:
@@ -69,7 +69,7 @@ class Workbench:
     """The program. Its tools' input types can be asked for by the tools' names."""
 
     def __init__(self, folder: Path, tools: Sequence[Tool]) -> None:
-        made = planned(tools, Choice(is_project=True))
+        made = planned(tools, StubChoice(is_project=True))
         self.folder = written(folder, LANGUAGE.write(made).files)
         (folder / "tools" / "workbench.go").write_text((PROGRAMS / "workbench.go").read_text())
         entries = "".join(f"\ttrips[{json.dumps(each.name)}] = trip[{each.type_name}Input]\n" for each in made.tools)

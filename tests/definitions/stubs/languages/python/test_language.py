@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.language import Project, Section, Service
 from ferrule.definitions.stubs.languages.python.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice, plan
+from ferrule.definitions.stubs.plan import StubChoice, plan_stubs
 from ferrule.model.tool import raw
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.languages.python.workbench import FLAVOURS, Given, plan_of, tool_of, written
@@ -56,7 +56,9 @@ def test_an_implementation() -> None:
     item = {"id": "send_mail", "name": "Send", "description": "Send a mail.", "tags": ["mail"], "inject": inject}
     first, second = (tool_of(given) for given in _ORDERS)
     mail = replace(second, dialect="adl", payload=raw({"tool": {**item, "schema": _ORDERS[1].schema}}))
-    made = plan([first, mail], _PROJECT, LANGUAGE, Choice("implementation", is_project=True, flavour="msgspec"))
+    made = plan_stubs(
+        [first, mail], _PROJECT, LANGUAGE, StubChoice("implementation", is_project=True, flavour="msgspec")
+    )
     for file in LANGUAGE.write(made).files:
         _kept(f"implementation/{file.path}", file.text)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ferrule.contracts.language import Project, StubOutput, StubPlan
 from ferrule.definitions.stubs.languages.python.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice, plan
+from ferrule.definitions.stubs.plan import StubChoice, plan_stubs
 from ferrule.model.tool import Tool, raw
 
 FLAVOURS = LANGUAGE.flavours
@@ -48,7 +48,7 @@ def tool_of(given: Given) -> Tool:
 
 def plan_of(given: Iterable[Given], flavour: str, *, kind: Any = "client", project: Project = PROJECT) -> StubPlan:
     """The plan of some tools."""
-    return plan([tool_of(each) for each in given], project, LANGUAGE, Choice(kind, False, flavour))
+    return plan_stubs([tool_of(each) for each in given], project, LANGUAGE, StubChoice(kind, False, flavour))
 
 
 def written(given: Iterable[Given], flavour: str, **options: Any) -> StubOutput:

@@ -14,7 +14,7 @@ import msgspec
 from ferrule.contracts.language import Injected, Project, SourceFile, StubKind, StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
-from ferrule.definitions.stubs.tree import type_tree
+from ferrule.definitions.stubs.tree import make_type_tree
 from tests.definitions.stubs.languages.toolchains import cargo, rustfmt
 
 _PROFILE = "\n[profile.dev]\ndebug = 0\nincremental = false\n"
@@ -59,8 +59,8 @@ def _planned(tool: Given, stem: str, name: str, taken: set[str]) -> ToolPlan:
         tags=tool.tags,
         digest="sha256:" + "0" * 64,
         contract="0a1b2c3d",
-        input=type_tree(tool.schema, f"{name}Input", taken=taken),
-        output=None if output is None else type_tree(tool.output, f"{name}Output", taken=taken),
+        input=make_type_tree(tool.schema, f"{name}Input", taken=taken),
+        output=None if output is None else make_type_tree(tool.output, f"{name}Output", taken=taken),
         input_schema=raw,
         output_schema=output,
         inject=tool.inject,

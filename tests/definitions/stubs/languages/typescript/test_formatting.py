@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.language import Injected, Project, Section, Service, StubKind, StubPlan
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice
+from ferrule.definitions.stubs.plan import StubChoice
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.languages.typescript.hostile import NAMES, TEXTS, hostile_tools
 from tests.definitions.stubs.languages.typescript.workshop import compiled, planned, tool_of, unformatted, written
@@ -22,7 +22,7 @@ def _wired() -> StubPlan:
     sections = tuple(Section(name=name, settings={text: text for text in TEXTS}) for name in (*NAMES[20:], *TEXTS))
     made = planned(
         [tool_of(f"tool_{number}_{'long_' * number}", {"type": "object"}) for number in range(14)],
-        Choice(is_project=True),
+        StubChoice(is_project=True),
         Project(name=TEXTS[16], version="x", services=services, sections=sections, description=TEXTS[1]),
     )
     injected = (
@@ -45,7 +45,7 @@ def test_files_are_formatted_and_compile(tmp_path: Path) -> None:
     tools = {"implementation": [*catalog, *hostile_tools()], "client": [*catalog[:5], *hostile_tools()[:12]]}
     for flavour in LANGUAGE.flavours:
         for kind in _KINDS:
-            made = planned(tools[kind], Choice(kind=kind, is_project=True, flavour=flavour))
+            made = planned(tools[kind], StubChoice(kind=kind, is_project=True, flavour=flavour))
             written(tmp_path / f"{kind}-{flavour}", LANGUAGE.write(made).files)
     written(tmp_path / "wired", LANGUAGE.write(_wired()).files)
     assert unformatted(tmp_path) == ""
@@ -55,7 +55,9 @@ def test_files_are_formatted_and_compile(tmp_path: Path) -> None:
 def test_a_project_brings_at_most_300_lines_of_support() -> None:
     for flavour in LANGUAGE.flavours:
         for kind in _KINDS:
-            made = planned([tool_of("read", {"type": "object"})], Choice(kind=kind, is_project=True, flavour=flavour))
+            made = planned(
+                [tool_of("read", {"type": "object"})], StubChoice(kind=kind, is_project=True, flavour=flavour)
+            )
             given = replace(made, tools=(replace(made.tools[0], builtin="read" if kind == "implementation" else ""),))
             support = [file for file in LANGUAGE.write(given).files if "/ferrule/" in file.path]
             assert 0 < sum(file.text.count("\n") for file in support) <= 300
@@ -63,7 +65,7 @@ def test_a_project_brings_at_most_300_lines_of_support() -> None:
 
 def test_files_depend_on_nothing_but_the_plan() -> None:
     """ADL-52."""
-    made = planned(hostile_tools(), Choice(is_project=True))
+    made = planned(hostile_tools(), StubChoice(is_project=True))
     assert LANGUAGE.write(made) == LANGUAGE.write(made)
     for file in LANGUAGE.write(made).files:
         first = file.text.partition("\n")[0]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice
+from ferrule.definitions.stubs.plan import StubChoice
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.languages.typescript.workshop import planned, tool_of
 
@@ -54,7 +54,7 @@ def _catalog() -> dict[str, str]:
 def _whole(kind: str, flavour: str = "ajv") -> dict[str, str]:
     order = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
     tool = tool_of("find_order", order, order, description="Finds an order.", title="Find order", tags=("orders",))
-    choice = Choice(kind="client") if kind == "client" else Choice(is_project=True, flavour=flavour)
+    choice = StubChoice(kind="client") if kind == "client" else StubChoice(is_project=True, flavour=flavour)
     made = _settled(planned([tool], choice, _PROJECT))
     injected = (Injected("logger"), Injected("service", "orderRepo"), Injected("section", "database"))
     given = replace(made, tools=(replace(made.tools[0], inject=injected if kind != "client" else ()),))
@@ -81,7 +81,7 @@ def test_the_client(name: str) -> None:
 def test_the_schemas_of_zod() -> None:
     _same("zod/find_order.ts", _whole("implementation", "zod")["src/tools/generated/find_order.ts"])
     tools = [tool_of(case.name, case.schema) for case in CASES if case.name in ("tagged", "recursive", "lists")]
-    for file in LANGUAGE.write(_settled(planned(tools, Choice(flavour="zod")))).files:
+    for file in LANGUAGE.write(_settled(planned(tools, StubChoice(flavour="zod")))).files:
         if "/generated/" in file.path:
             _same(f"zod/{file.path.rpartition('/')[2]}", file.text)
 

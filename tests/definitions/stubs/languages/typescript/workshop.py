@@ -13,7 +13,7 @@ import msgspec
 from ferrule.contracts.language import Project, SourceFile, StubPlan
 from ferrule.definitions.stubs.languages.typescript.definitions import variables
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
-from ferrule.definitions.stubs.plan import Choice, plan
+from ferrule.definitions.stubs.plan import StubChoice, plan_stubs
 from ferrule.model.tool import Tool
 from tests.definitions.stubs.languages.toolchains import node, node_modules, prettier, tsc
 
@@ -41,7 +41,7 @@ OPTIONS = {
 """More than the projects ask for: generated files have to please people who are stricter."""
 
 
-_PLAIN = Choice()
+_PLAIN = StubChoice()
 
 
 class Answer(NamedTuple):
@@ -68,9 +68,9 @@ def tool_of(name: str, schema: Any, output: Any = None, **said: Any) -> Tool:
     )
 
 
-def planned(tools: Sequence[Tool], choice: Choice = _PLAIN, project: Project | None = None) -> StubPlan:
+def planned(tools: Sequence[Tool], choice: StubChoice = _PLAIN, project: Project | None = None) -> StubPlan:
     """The plan of some tools."""
-    return plan(tools, project or Project(name="shop", version="1.0.0"), LANGUAGE, choice)
+    return plan_stubs(tools, project or Project(name="shop", version="1.0.0"), LANGUAGE, choice)
 
 
 def written(folder: Path, files: Iterable[SourceFile]) -> Path:
@@ -106,7 +106,7 @@ class Workshop:
 
     def __init__(self, folder: Path, tools: Sequence[Tool], flavour: str, programs: dict[str, str]) -> None:
         self.folder = folder
-        self.plan = planned(tools, Choice(is_project=True, flavour=flavour))
+        self.plan = planned(tools, StubChoice(is_project=True, flavour=flavour))
         written(folder, LANGUAGE.write(self.plan).files)
         for path, text in programs.items():
             (folder / path).write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ferrule.contracts.language import Project, StubPlan, ToolPlan
-from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers, words
+from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers, split_words
 from ferrule.definitions.stubs.languages.go.names import (
     exported,
     folder_style,
@@ -18,7 +18,7 @@ from ferrule.definitions.stubs.languages.go.names import (
     unexported,
 )
 from ferrule.definitions.stubs.languages.go.text import quote
-from ferrule.definitions.stubs.surroundings import Given, Naming, ServiceNames, Surroundings
+from ferrule.definitions.stubs.surroundings import NamedParameter, Naming, ServiceNames, ToolSurroundings
 
 _MODULE_PART = re.compile(r"[A-Za-z0-9_-](?:[A-Za-z0-9._~-]*[A-Za-z0-9_-])?")
 _STANDARD_WORDS = """
@@ -40,7 +40,7 @@ class Dependency(NamedTuple):
     imported: str = ""
 
 
-class GoSurroundings(Surroundings):
+class GoSurroundings(ToolSurroundings):
     """The packages beside the tools' own."""
 
     def __init__(self, plan: StubPlan) -> None:
@@ -79,7 +79,7 @@ class GoSurroundings(Surroundings):
         """Returns what a tool is given, in the order of its definition."""
         return [self._dependency(each) for each in self.parameters(tool)]
 
-    def _dependency(self, given: Given) -> Dependency:
+    def _dependency(self, given: NamedParameter) -> Dependency:
         name, injected = given
         match injected.kind:
             case "logger":
@@ -104,5 +104,5 @@ def module_of(project: Project) -> str:
     parts = project.module.split("/")
     if project.module and all(_MODULE_PART.fullmatch(part) for part in parts) and parts[0] not in _STANDARD:
         return project.module
-    made = "-".join(words(project.name))
+    made = "-".join(split_words(project.name))
     return f"{made}-tools" if made in _STANDARD else made

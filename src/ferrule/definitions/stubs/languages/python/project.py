@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ferrule.contracts.language import NextStep, SourceFile, StubPlan, ToolPlan
 from ferrule.contracts.type_tree import RecordType
 from ferrule.definitions.stubs.comments import one_line
-from ferrule.definitions.stubs.identifiers import words
+from ferrule.definitions.stubs.identifiers import split_words
 from ferrule.definitions.stubs.languages.python.records import member_names
 
 REGISTRY = "tools.registry"
@@ -49,7 +49,7 @@ def _installing(plan: StubPlan) -> Iterator[NextStep]:
 
 
 def _slug(name: str) -> str:
-    return "-".join(words(name))
+    return "-".join(split_words(name))
 
 
 def _toml(text: str) -> str:

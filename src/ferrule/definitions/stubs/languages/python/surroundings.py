@@ -17,7 +17,7 @@ from ferrule.definitions.stubs.languages.python.source_text import (
     quoted,
 )
 from ferrule.definitions.stubs.plan import ROOTS
-from ferrule.definitions.stubs.surroundings import Naming, Surroundings
+from ferrule.definitions.stubs.surroundings import Naming, ToolSurroundings
 from ferrule.model.value import JsonValue
 
 _SNAKE = Style(snake, KEYWORDS, longest=60)
@@ -50,7 +50,7 @@ class Parameter(NamedTuple):
         )
 
 
-class PythonSurroundings(Surroundings):
+class PythonSurroundings(ToolSurroundings):
     """The services and settings of a plan."""
 
     def __init__(self, plan: StubPlan) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ferrule.contracts.language import StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal
 from ferrule.definitions.stubs.languages.rust.text import DEVICES, KEYWORDS, MEMBERS, RESERVED_TYPES
-from ferrule.definitions.stubs.surroundings import Naming, Surroundings
+from ferrule.definitions.stubs.surroundings import Naming, ToolSurroundings
 
 
 class Parameter(NamedTuple):
@@ -20,7 +20,7 @@ class Parameter(NamedTuple):
     """The expression that `all()` passes."""
 
 
-class RustSurroundings(Surroundings):
+class RustSurroundings(ToolSurroundings):
     """The services and settings of a plan."""
 
     def __init__(self, plan: StubPlan) -> None:

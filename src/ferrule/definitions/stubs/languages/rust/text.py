@@ -148,5 +148,5 @@ def variant_names(words: Iterable[str]) -> dict[str, str]:
 
 def rest_name(names: Iterable[str]) -> str:
     """What the field is called that holds the members without a field."""
-    wanted = {MEMBERS.made(name) for name in names}
+    wanted = {MEMBERS.make(name) for name in names}
     return next((each for each in _REST if each not in wanted), _REST[0])

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ferrule.contracts.language import StubPlan, ToolPlan
-from ferrule.definitions.stubs.identifiers import Names
+from ferrule.definitions.stubs.identifiers import UniqueNames
 from ferrule.definitions.stubs.languages.typescript.text import KEYWORDS, camel_style, member_name, pascal_style, string
-from ferrule.definitions.stubs.surroundings import Given, Naming, SectionNames, Surroundings
+from ferrule.definitions.stubs.surroundings import NamedParameter, Naming, SectionNames, ToolSurroundings
 
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 _OWN_NAMES = "Config Logger ToolBox config logger remoteTool toolBox"
@@ -27,7 +27,7 @@ class Dependency(NamedTuple):
     """What the tool box passes."""
 
 
-class TypeScriptSurroundings(Surroundings):
+class TypeScriptSurroundings(ToolSurroundings):
     """The services and settings of a plan."""
 
     def __init__(self, plan: StubPlan, definitions: Iterable[str] = ()) -> None:
@@ -49,7 +49,7 @@ class TypeScriptSurroundings(Surroundings):
         """Returns the parameters of a tool, in the order of its definition."""
         return [self._dependency(each) for each in self.parameters(tool)]
 
-    def _dependency(self, given: Given) -> Dependency:
+    def _dependency(self, given: NamedParameter) -> Dependency:
         name, injected = given
         match injected.kind:
             case "logger":
@@ -73,9 +73,9 @@ def access_section(names: SectionNames) -> str:
 
 def _files(names: Iterable[str]) -> dict[str, str]:
     """Names the files of services: what the agent file calls them, where a file can be called so."""
-    style, taken, found = camel_style(frozenset()), Names(), dict[str, str]()
+    style, taken, found = camel_style(frozenset()), UniqueNames(), dict[str, str]()
     for name in names:
-        plain = name if _FILE.fullmatch(name) else style.made(name)
+        plain = name if _FILE.fullmatch(name) else style.make(name)
         # Some disks do not tell capitals apart.
         unique = taken.give(plain.lower(), f"{plain.lower()}_service")
         found[name] = plain if unique == plain.lower() else unique

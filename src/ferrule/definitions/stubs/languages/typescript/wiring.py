@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import StubPlan
-from ferrule.definitions.stubs.identifiers import Names
+from ferrule.definitions.stubs.identifiers import UniqueNames
 from ferrule.definitions.stubs.languages.typescript.definitions import variables
 from ferrule.definitions.stubs.languages.typescript.surroundings import TypeScriptSurroundings
 from ferrule.definitions.stubs.languages.typescript.text import (
@@ -46,7 +46,7 @@ def tool_box(plan: StubPlan, around: TypeScriptSurroundings) -> str:
         imported(["ToolBox", "type Logger"], "../ferrule/tool.js"),
     ]
     lines = []
-    factories = Names(each.variable for each in around.used)
+    factories = UniqueNames(each.variable for each in around.used)
     for each in around.used:
         factory = factories.give(each.factory, f"{each.factory}Service")
         alias = each.factory if factory == each.factory else f"{each.factory} as {factory}"
