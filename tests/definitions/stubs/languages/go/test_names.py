@@ -6,7 +6,7 @@ import pytest
 
 from ferrule.contracts.language import Project, Service
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
-from ferrule.definitions.stubs.languages.go.names import lower_first, safe_stem, support_names
+from ferrule.definitions.stubs.languages.go.names import list_support_names, lower_first, safe_stem
 from tests.definitions.stubs.languages.go.workbench import planned, tool_of
 
 
@@ -36,7 +36,16 @@ def test_no_file_is_called_what_windows_takes_for_something_else(name: str) -> N
 
 
 def test_names_of_support_files_are_known() -> None:
-    assert {"Optional", "Serve", "viaFerrule", "mcpServer", "object", "result", "Client", "call"} <= support_names()
+    assert {
+        "Optional",
+        "Serve",
+        "viaFerrule",
+        "mcpServer",
+        "object",
+        "result",
+        "Client",
+        "call",
+    } <= list_support_names()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.contracts.language import Project, Section
-from ferrule.definitions.stubs.languages.go.settings import type_of, write_config, write_value
+from ferrule.definitions.stubs.languages.go.settings import find_type, write_config, write_value
 from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.model.value import JsonValue
 from tests.definitions.stubs.languages.plans import plan_of
@@ -33,7 +33,7 @@ from tests.definitions.stubs.languages.plans import plan_of
     ],
 )
 def test_a_setting_has_a_type_and_an_expression(value: JsonValue, kind: str, expression: str) -> None:
-    assert (type_of(value), write_value(value)) == (kind, expression)
+    assert (find_type(value), write_value(value)) == (kind, expression)
 
 
 def test_groups_within_groups_are_structs_of_their_own() -> None:

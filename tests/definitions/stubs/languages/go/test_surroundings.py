@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.contracts.language import Project, Service
-from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings, module_of
+from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings, name_module
 from tests.definitions.stubs.languages.plans import MAIL, injected, plan_of, tool_plan
 
 
@@ -22,7 +22,7 @@ from tests.definitions.stubs.languages.plans import MAIL, injected, plan_of, too
     ],
 )
 def test_a_module_has_a_legal_path(module: str, name: str, path: str) -> None:
-    assert module_of(Project(name=name, version="1", module=module)) == path
+    assert name_module(Project(name=name, version="1", module=module)) == path
 
 
 def test_a_tool_is_given_what_its_definition_names_in_that_order() -> None:

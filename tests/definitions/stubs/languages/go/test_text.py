@@ -8,7 +8,7 @@ from random import Random
 import msgspec
 import pytest
 
-from ferrule.definitions.stubs.languages.go.project import module_file
+from ferrule.definitions.stubs.languages.go.project import write_module
 from ferrule.definitions.stubs.languages.go.text import align_columns, quote, quote_json, write_comment
 from tests.definitions.stubs.languages.toolchains import gofmt
 
@@ -73,4 +73,4 @@ def test_random_comments_and_columns_are_left_alone_by_gofmt(tmp_path: Path) -> 
     ("said", "written"), [("1.24", "1.24"), ("1.24.3", "1.24.3"), ("1.18", "1.24"), ("", "1.24"), ("1.26\nx", "1.24")]
 )
 def test_the_module_is_of_the_version_that_the_agent_names_if_that_can_compile_it(said: str, written: str) -> None:
-    assert module_file("shop.example/clerk", said).text == f"module shop.example/clerk\n\ngo {written}\n"
+    assert write_module("shop.example/clerk", said).text == f"module shop.example/clerk\n\ngo {written}\n"

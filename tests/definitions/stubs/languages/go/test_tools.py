@@ -6,14 +6,14 @@ import pytest
 
 from ferrule.definitions.stubs.languages.go import tools
 from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
-from ferrule.definitions.stubs.languages.go.types import Scope
+from ferrule.definitions.stubs.languages.go.types import PackageScope
 from tests.definitions.stubs.languages.plans import WHOLE, injected, plan_of, tool_plan
 
 
 def test_a_persons_file_is_held_to_the_generated_one() -> None:
     tool = tool_plan(gives=WHOLE)
-    generated = tools.generated_file(tool, Scope(plan_of(tool)))
-    own = tools.implementation_file(tool, GoSurroundings(plan_of(tool)))
+    generated = tools.write_generated(tool, PackageScope(plan_of(tool)))
+    own = tools.write_implementation(tool, GoSurroundings(plan_of(tool)))
     assert (generated.path, generated.standing) == ("tools/get_weather_gen.go", "generated")
     assert (own.path, own.standing) == ("tools/get_weather.go", "yours")
     signature = "GetWeatherHandler(ctx context.Context, input GetWeatherInput) (GetWeatherOutput, error)"
@@ -26,7 +26,7 @@ def test_a_persons_file_is_held_to_the_generated_one() -> None:
 
 def test_a_person_is_given_what_the_tool_needs() -> None:
     tool = tool_plan(inject=injected("shop", "logger"))
-    text = tools.implementation_file(tool, GoSurroundings(plan_of(tool))).text
+    text = tools.write_implementation(tool, GoSurroundings(plan_of(tool))).text
     assert "func NewGetWeatherTool(shopService shop.Shop, logger *slog.Logger) *GetWeatherTool {" in text
     assert '"log/slog"' in text and '"clerk/internal/shop"' in text
 
@@ -35,17 +35,17 @@ def test_a_person_is_given_what_the_tool_needs() -> None:
 def test_an_unwritten_body_fails(gives: object) -> None:
     """ADL-41: it compiles, and nothing takes it for a result."""
     tool = tool_plan(gives=gives)
-    text = tools.implementation_file(tool, GoSurroundings(plan_of(tool))).text
+    text = tools.write_implementation(tool, GoSurroundings(plan_of(tool))).text
     assert "\tvar output GetWeatherOutput\n\treturn output, ErrNotImplemented\n" in text
 
 
 def test_a_tool_that_ferrule_brings_along_has_no_file_of_a_person() -> None:
-    file = tools.builtin_file(tool_plan(builtin="read"))
+    file = tools.write_builtin(tool_plan(builtin="read"))
     assert file.standing == "generated"
     assert 'tool.Call = viaFerrule("get_weather")' in file.text
 
 
 def test_a_test_to_begin_with_says_that_it_tests_nothing() -> None:
-    file = tools.test_file(tool_plan())
+    file = tools.write_test(tool_plan())
     assert (file.path, file.standing) == ("tools/get_weather_test.go", "yours")
     assert "t.Skip(" in file.text

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.stubs.languages.go.types import Scope, Tree
+from ferrule.definitions.stubs.languages.go.types import GoTree, PackageScope
 from tests.definitions.stubs.languages.plans import plan_of, tool_plan, tree_of
 
 
 def declared(schema: dict[str, Any]) -> tuple[str, list[str]]:
     """What is declared for an object, with blanks made one, and the notes."""
-    scope = Scope(plan_of(tool_plan()))
-    tree = Tree(tree_of({"type": "object", **schema}), scope, "shop.get_weather", "what it takes")
-    lines = [" ".join(line.split()) for each in tree.declared.values() for line in tree.lines(each)]
+    scope = PackageScope(plan_of(tool_plan()))
+    tree = GoTree(tree_of({"type": "object", **schema}), scope, "shop.get_weather", "what it takes")
+    lines = [" ".join(line.split()) for each in tree.declared.values() for line in tree.write(each)]
     return "\n".join(lines), [each.note.message for each in scope.notes]
 
 

@@ -9,9 +9,9 @@ import pytest
 from ferrule.contracts.language import Project, Section, Service
 from ferrule.definitions.stubs.languages.python.surroundings import (
     PythonSurroundings,
-    config_lines,
-    import_lines,
-    own_imports,
+    list_imports,
+    write_config,
+    write_imports,
 )
 from tests.definitions.stubs.languages.plans import PROJECT, injected, plan_of, tool_plan
 
@@ -52,8 +52,8 @@ def test_the_class_of_a_service_is_no_type_of_anything_else(interface: str, name
 
 def test_types_are_imported_from_where_they_are() -> None:
     tool = tool_plan(inject=injected("shop", "logger", "config.mail"))
-    own = own_imports(PythonSurroundings(plan_of(tool)).function_parameters(tool))
-    assert import_lines(own, [("services.shop", "new_shop", "_make")]) == [
+    own = list_imports(PythonSurroundings(plan_of(tool)).function_parameters(tool))
+    assert write_imports(own, [("services.shop", "new_shop", "_make")]) == [
         "",
         "from services.shop import Shop",
         "from services.shop import new_shop as _make",
@@ -64,7 +64,7 @@ def test_types_are_imported_from_where_they_are() -> None:
 def test_settings_are_typed_dicts() -> None:
     values: dict[str, Any] = {"sender": "a", "retries": 3, "ratio": 0.5, "on": True, "servers": []}
     odd = Section(name="odd", settings={"class": 1})
-    lines = config_lines(around(sections=(Section(name="mail", settings=values), odd)))
+    lines = write_config(around(sections=(Section(name="mail", settings=values), odd)))
     for line in ("class MailConfig(TypedDict):", "    retries: int", "    servers: Any", "    mail: MailConfig"):
         assert line in lines
     assert "OddConfig: TypeAlias = Mapping[str, Any]" in lines

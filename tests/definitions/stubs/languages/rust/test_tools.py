@@ -7,14 +7,14 @@ import pytest
 from ferrule.contracts.language import Project, Service
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
 from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
-from ferrule.definitions.stubs.languages.rust.tools import generated_file, handler_file
+from ferrule.definitions.stubs.languages.rust.tools import write_generated, write_handler
 from tests.definitions.stubs.languages.plans import CITY, WHOLE, injected, plan_of, tool_plan
 
 
 def test_a_persons_file_names_the_types_of_the_contract() -> None:
     tool = tool_plan(gives=WHOLE)
-    generated, _ = generated_file(tool)
-    own = handler_file(tool, RustSurroundings(plan_of(tool)))
+    generated, _ = write_generated(tool)
+    own = write_handler(tool, RustSurroundings(plan_of(tool)))
     assert "input: generated::GetWeatherInput" in own.text
     assert "Result<generated::GetWeatherOutput, ToolError>" in own.text
     assert tool.contract not in own.text.lower() + generated.text.lower()
@@ -26,13 +26,13 @@ def test_a_persons_file_names_the_types_of_the_contract() -> None:
 def test_an_unwritten_body_fails(gives: object) -> None:
     tool = tool_plan(gives=gives)
     assert (
-        '    Err(ToolError::new("not implemented yet"))\n' in handler_file(tool, RustSurroundings(plan_of(tool))).text
+        '    Err(ToolError::new("not implemented yet"))\n' in write_handler(tool, RustSurroundings(plan_of(tool))).text
     )
 
 
 def test_what_is_injected_stands_behind_input_and_context() -> None:
     tool = tool_plan(inject=injected("logger", "shop"))
-    text = handler_file(tool, RustSurroundings(plan_of(tool))).text
+    text = write_handler(tool, RustSurroundings(plan_of(tool))).text
     wanted = ("input: generated::GetWeatherInput", "context: Context", "logger: Logger", "shop: Arc<dyn")
     names = [text.index(each) for each in wanted]
     assert names == sorted(names)
@@ -46,7 +46,7 @@ def test_many_parameters_are_allowed_where_there_are_many() -> None:
 
     def text(count: int) -> str:
         tool = tool_plan(inject=injected(*(f"s{at}" for at in range(count))))
-        return handler_file(tool, RustSurroundings(plan_of(tool, project=project))).text
+        return write_handler(tool, RustSurroundings(plan_of(tool, project=project))).text
 
     assert "too_many_arguments" in text(6)
     assert "too_many_arguments" not in text(5)
@@ -59,11 +59,11 @@ def test_a_tool_that_ferrule_brings_along_needs_no_stub() -> None:
 
 
 def test_only_schemas_of_objects_are_listed_for_results() -> None:
-    assert "output_schema: Some(OUTPUT_SCHEMA)" in generated_file(tool_plan(CITY, WHOLE))[0].text
-    assert "output_schema: None" in generated_file(tool_plan(CITY, {"type": "string"}))[0].text
+    assert "output_schema: Some(OUTPUT_SCHEMA)" in write_generated(tool_plan(CITY, WHOLE))[0].text
+    assert "output_schema: None" in write_generated(tool_plan(CITY, {"type": "string"}))[0].text
 
 
 def test_a_file_imports_what_its_code_uses_and_not_what_its_texts_say() -> None:
     told = {"type": "object", "properties": {"a": {"type": "string", "description": "A Value: BTreeMap<String>."}}}
-    text = generated_file(tool_plan(told))[0].text
+    text = write_generated(tool_plan(told))[0].text
     assert "use serde_json::Value;" not in text and "use std::collections" not in text

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.language import ToolPlan
-from ferrule.definitions.stubs.languages.typescript.definitions import definition_file, output_type
+from ferrule.definitions.stubs.languages.typescript.definitions import name_output, write_definition
 from tests.definitions.stubs.languages.plans import CITY, WHOLE, plan_of, tool_plan
 
 
 def written(tool: ToolPlan, **more: Any) -> str:
-    return definition_file(tool, plan_of(tool, **{"flavour": "ajv", **more}), "getWeather").text
+    return write_definition(tool, plan_of(tool, **{"flavour": "ajv", **more}), "getWeather").text
 
 
 def test_a_definition_has_types_and_schemas() -> None:
@@ -29,7 +29,7 @@ def test_a_definition_has_types_and_schemas() -> None:
 
 def test_a_tool_that_says_nothing_of_its_result_gives_anything() -> None:
     tool = tool_plan()
-    assert output_type(tool) == "unknown"
+    assert name_output(tool) == "unknown"
     assert "outputSchema" not in written(tool)
     assert "  parseOutput: (value) => value,\n" in written(tool)
 
@@ -66,5 +66,5 @@ def test_a_schema_of_an_older_draft_is_written_in_the_words_that_ajv_reads() -> 
 def test_what_typescript_cannot_say_is_told_once() -> None:
     schema = {"type": "object", "properties": {"constructor": {"type": "string"}}}
     tool = tool_plan(schema)
-    (note,) = definition_file(tool, plan_of(tool, flavour="ajv"), "getWeather").notes
+    (note,) = write_definition(tool, plan_of(tool, flavour="ajv"), "getWeather").notes
     assert note.tool_id == "shop.get_weather" and note.note.pointer == "#/properties/constructor"

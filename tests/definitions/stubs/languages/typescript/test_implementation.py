@@ -13,7 +13,7 @@ from tests.definitions.stubs.languages.plans import WHOLE, injected, plan_of, to
 
 def written(gives: Any = None, **more: Any) -> str:
     tool = tool_plan(gives=gives, **more)
-    return implementation.implementation(tool, TypeScriptSurroundings(plan_of(tool)).dependencies(tool))
+    return implementation.write_implementation(tool, TypeScriptSurroundings(plan_of(tool)).dependencies(tool))
 
 
 def test_a_persons_file_has_one_typed_function() -> None:
@@ -34,5 +34,5 @@ def test_an_unwritten_body_fails(gives: Any) -> None:
 
 
 def test_a_test_to_begin_with_takes_the_tool_from_the_box() -> None:
-    text = implementation.test_skeleton(tool_plan(), "getWeather")
+    text = implementation.write_test(tool_plan(), "getWeather")
     assert 'from "../src/tools/generated/get_weather.js"' in text and "IMPORT" not in text

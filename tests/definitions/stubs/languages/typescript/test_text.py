@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from ferrule.definitions.stubs.languages.typescript.text import (
-    call,
-    comment,
-    header,
-    imported,
-    listed,
-    literal,
-    member_name,
-    own_line,
-    scalar,
-    string,
-    text_member,
+    quote,
+    quote_member,
+    write_call,
+    write_comment,
+    write_header,
+    write_import,
+    write_line,
     write_lines,
+    write_list,
+    write_literal,
+    write_scalar,
+    write_text_member,
 )
 from tests.definitions.stubs.languages.plans import tool_plan
 
@@ -37,7 +37,7 @@ LONG = "aRatherLongNameOfSomething"
     ],
 )
 def test_literals(text: str, written: str) -> None:
-    assert string(text) == written
+    assert quote(text) == written
 
 
 @pytest.mark.parametrize(
@@ -52,20 +52,20 @@ def test_literals(text: str, written: str) -> None:
     ],
 )
 def test_names_of_members(name: str, written: str) -> None:
-    assert member_name(name) == written
+    assert quote_member(name) == written
 
 
 def test_numbers_are_written_as_javascript_writes_them() -> None:
-    assert [scalar(each) for each in (1, 1.0, -2.5, 1e-7, 1e300)] == ["1", "1", "-2.5", "1e-7", "1e300"]
+    assert [write_scalar(each) for each in (1, 1.0, -2.5, 1e-7, 1e300)] == ["1", "1", "-2.5", "1e-7", "1e300"]
 
 
 def test_values_are_objects_that_keep_every_name() -> None:
-    assert literal({"a": {"__proto__": 1}, "b-c": []}) == '{ a: { ["__proto__"]: 1 }, "b-c": [] }'
-    assert literal({"a": "x" * 60}) == '{\n  a: "' + "x" * 60 + '",\n}'
+    assert write_literal({"a": {"__proto__": 1}, "b-c": []}) == '{ a: { ["__proto__"]: 1 }, "b-c": [] }'
+    assert write_literal({"a": "x" * 60}) == '{\n  a: "' + "x" * 60 + '",\n}'
 
 
 def test_a_comment_ends_where_we_end_it() -> None:
-    text = comment(write_lines("*/ alert() /* @ts-ignore\n@ts-expect-error\n{@link x} a@b.c \u202e"))
+    text = write_comment(write_lines("*/ alert() /* @ts-ignore\n@ts-expect-error\n{@link x} a@b.c \u202e"))
     assert text.count("*/") == 1
     assert text.endswith("*/\n")
     assert " @ts-ignore" not in text
@@ -74,42 +74,42 @@ def test_a_comment_ends_where_we_end_it() -> None:
 
 
 def test_long_descriptions_are_wrapped_and_long_words_are_not_cut() -> None:
-    lines = comment(write_lines("word " * 60 + "x" * 120)).splitlines()
+    lines = write_comment(write_lines("word " * 60 + "x" * 120)).splitlines()
     assert all(len(line) <= 80 for line in lines[:-2])
     assert lines[-2] == f" * {'x' * 120}"
 
 
 def test_an_import_breaks_only_where_it_has_several_names() -> None:
-    assert imported(["a", "type b"], "./x.js") == 'import { a, type b } from "./x.js";\n'
-    assert imported(["type A"], "./x.js") == 'import type { A } from "./x.js";\n'
-    assert imported([LONG * 3], "./x.js").count("\n") == 1
-    broken = imported([f"{LONG}{at}" for at in range(3)], "./x.js")
+    assert write_import(["a", "type b"], "./x.js") == 'import { a, type b } from "./x.js";\n'
+    assert write_import(["type A"], "./x.js") == 'import type { A } from "./x.js";\n'
+    assert write_import([LONG * 3], "./x.js").count("\n") == 1
+    broken = write_import([f"{LONG}{at}" for at in range(3)], "./x.js")
     assert broken.splitlines()[0] == "import {" and broken.splitlines()[-1] == '} from "./x.js";'
 
 
 def test_a_signature_has_a_line_for_each_parameter_where_one_is_not_enough() -> None:
-    assert listed("function f(", ["a: number"], "): void {", "  ") == "  function f(a: number): void {\n"
-    lines = listed("function f(", [f"{LONG}: string"] * 3, "): void {").splitlines()
+    assert write_list("function f(", ["a: number"], "): void {", "  ") == "  function f(a: number): void {\n"
+    lines = write_list("function f(", [f"{LONG}: string"] * 3, "): void {").splitlines()
     assert lines == ["function f(", *[f"  {LONG}: string,"] * 3, "): void {"]
 
 
 def test_a_call_breaks_from_the_outside() -> None:
-    assert call(("f", ["a", ("g", [])]), "") == "f(a, g());\n"
-    assert call(("f", [LONG, ("g", [LONG, LONG])]), "") == f"f(\n  {LONG},\n  g({LONG}, {LONG}),\n);\n"
+    assert write_call(("f", ["a", ("g", [])]), "") == "f(a, g());\n"
+    assert write_call(("f", [LONG, ("g", [LONG, LONG])]), "") == f"f(\n  {LONG},\n  g({LONG}, {LONG}),\n);\n"
 
 
 def test_a_long_text_stands_on_a_line_of_its_own_but_for_short_names() -> None:
-    assert text_member("description", "x" * 80) == f'  description:\n    "{"x" * 80}",\n'
-    assert text_member("name", "x" * 80).endswith(f'  name: "{"x" * 80}",\n')
-    assert text_member("description", "short") == '  description: "short",\n'
+    assert write_text_member("description", "x" * 80) == f'  description:\n    "{"x" * 80}",\n'
+    assert write_text_member("name", "x" * 80).endswith(f'  name: "{"x" * 80}",\n')
+    assert write_text_member("description", "short") == '  description: "short",\n'
 
 
 def test_a_line_that_prettier_would_change_says_so() -> None:
-    assert own_line("a?: string;", "  ") == "  a?: string;\n"
+    assert write_line("a?: string;", "  ") == "  a?: string;\n"
     for line in (f"a: {LONG * 3};", '"größe": string;', 'a: "水";'):
-        assert own_line(line, "  ") == f"  // prettier-ignore\n  {line}\n"
+        assert write_line(line, "  ") == f"  // prettier-ignore\n  {line}\n"
 
 
 def test_a_header_is_one_line() -> None:
-    text = header(tool_plan(tool_id="a\nb", digest="sha256:0"))
+    text = write_header(tool_plan(tool_id="a\nb", digest="sha256:0"))
     assert text == "// Code generated by ferrule gen from a b (sha256:0). DO NOT EDIT.\n"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.language import Project, SourceFile, StubPlan
-from ferrule.definitions.stubs.languages.typescript.definitions import variables
+from ferrule.definitions.stubs.languages.typescript.definitions import name_variables
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from ferrule.definitions.stubs.plan import StubChoice, plan_stubs
 from ferrule.model.tool import Tool
@@ -117,7 +117,7 @@ class Workshop:
 
     def trips(self, pairs: Sequence[tuple[str, Any]]) -> list[Answer]:
         """What values become that are parsed and written again, each by the tool of a name."""
-        named = variables(self.plan)
+        named = name_variables(self.plan)
         lines = "".join(
             json.dumps({"stem": (stem := self.stems[name]), "variable": named[stem], "text": json.dumps(value)}) + "\n"
             for name, value in pairs

@@ -32,9 +32,9 @@ from ferrule.definitions.stubs.languages.go.types import (
     INT,
     NUMBER,
     UINT,
-    Field,
-    Tree,
-    integer_type,
+    GoField,
+    GoTree,
+    find_integer_type,
     is_own,
     strip_null,
 )
@@ -66,23 +66,23 @@ _TOKEN = re.compile(
 _RANGE = re.compile(r"(?<!\\)([A-Za-z0-9])-([A-Za-z0-9])")
 
 
-class Checks:
+class GoChecks:
     """Writes the `Validate` of the types of a tree."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: GoTree) -> None:
         self._tree = tree
         self._checked = {
             name
             for name, fields in tree.fields.items()
-            if any(each.member is not None and _bounds(each.member) for each in fields)
+            if any(each.member is not None and _list_bounds(each.member) for each in fields)
         }
         """The declared types with something to check in them, however deep."""
         size = -1
         while size < len(self._checked):
             size = len(self._checked)
-            self._checked |= {name for name in tree.declared if any(map(self._leads, self._parts(name)))}
+            self._checked |= {name for name in tree.declared if any(map(self._leads, self._list_parts(name)))}
 
-    def _parts(self, name: str) -> list[Type]:
+    def _list_parts(self, name: str) -> list[Type]:
         """Returns the types within a declared one that has methods of its own in Go."""
         match self._tree.declared[name]:
             case RecordType():
@@ -99,17 +99,17 @@ class Checks:
             case Nullable(inner) | ListOf(inner) | MapOf(inner):
                 return self._leads(inner)
             case NamedType(name):
-                through = self._through(type_)
+                through = self._find_alias_target(type_)
                 return name in self._checked if through is None else self._leads(through)
             case _:
                 return False
 
-    def _through(self, type_: Type) -> Type | None:
+    def _find_alias_target(self, type_: Type) -> Type | None:
         """Returns what a name stands for that Go has as a mere alias; None for a type with methods of its own."""
         declared = self._tree.declared[type_.name] if isinstance(type_, NamedType) else None
         return declared.type if isinstance(declared, Alias) and not is_own(declared.type) else None
 
-    def validate(self, declared: Declaration) -> list[str]:
+    def write_validate(self, declared: Declaration) -> list[str]:
         """Writes the method of a declared type, and the patterns it needs; nothing where it has nothing to check."""
         name = declared.name
         if name not in self._checked:
@@ -120,7 +120,7 @@ class Checks:
         match declared:
             case RecordType():
                 for field in fields:
-                    lines += self._member(name, field, field.member, patterns) if field.member is not None else []
+                    lines += self._check_member(name, field, field.member, patterns) if field.member is not None else []
             case Union(variants=variants):
                 for field, variant in zip(fields, variants, strict=True):
                     lines += _guard(f"v.{field.name}", self._descend(f"v.{field.name}", variant.type))
@@ -136,8 +136,8 @@ class Checks:
             "",
         ]
 
-    def _member(self, owner: str, field: Field, member: RecordMember, patterns: list[str]) -> list[str]:
-        bounds = _bounds(member)
+    def _check_member(self, owner: str, field: GoField, member: RecordMember, patterns: list[str]) -> list[str]:
+        bounds = _list_bounds(member)
         if not bounds and not self._leads(member.type):
             return []
         is_optional = field.go.startswith("Optional[")
@@ -156,7 +156,7 @@ class Checks:
             problem = quote(f"{member.name}: {words.format(bound.value)}")
             lines += [f"if {guard}{refused.format(held, limit)} {{", f"\treturn errors.New({problem})", "}"]
         type_ = strip_null(member.type)
-        if is_pointer and not (isinstance(type_, NamedType) and self._through(type_) is None):
+        if is_pointer and not (isinstance(type_, NamedType) and self._find_alias_target(type_) is None):
             held = f"({held})"
         else:
             held = value
@@ -169,7 +169,7 @@ class Checks:
             return []
         at = "" if depth == 1 else str(depth)
         match type_:
-            case NamedType() if (through := self._through(type_)) is not None:
+            case NamedType() if (through := self._find_alias_target(type_)) is not None:
                 return self._descend(value, through, place, arguments, depth)
             case NamedType():
                 told = f"fmt.Errorf({quote(place + ': %w')}{arguments}, err)" if place else "err"
@@ -189,14 +189,14 @@ def _guard(value: str, lines: list[str]) -> list[str]:
     return [f"if {value} != nil {{", *(f"\t{each}" for each in lines), "}"] if lines else []
 
 
-def _bounds(member: RecordMember) -> list[Bound]:
+def _list_bounds(member: RecordMember) -> list[Bound]:
     """Returns the bounds of a member that Go can compare with."""
     if not member.words.bounds:
         return []
     type_ = strip_null(member.type)
     match type_:
         case Integer():
-            return [each for each in _of_integer(type_, member) if _is_comparable(each)]
+            return [each for each in _list_integer_bounds(type_, member) if _is_comparable(each)]
         case Number():
             return [each for each in member.words.bounds if each.keyword != "multipleOf" and _is_comparable(each)]
         case TextType() | ListOf() | TupleOf() | MapOf():
@@ -205,9 +205,9 @@ def _bounds(member: RecordMember) -> list[Bound]:
             return []
 
 
-def _of_integer(type_: Integer, member: RecordMember) -> Iterator[Bound]:
+def _list_integer_bounds(type_: Integer, member: RecordMember) -> Iterator[Bound]:
     """Yields the bounds of an integer, without those that its type in Go keeps anyway."""
-    go = integer_type(type_)
+    go = find_integer_type(type_)
     always = (0, UINT[-1]) if go == "uint64" else ()
     limits = {"minimum": type_.minimum, "maximum": type_.maximum}
     if go != NUMBER:

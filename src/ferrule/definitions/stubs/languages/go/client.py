@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from ferrule.contracts.language import SourceFile, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.go.names import safe_stem
-from ferrule.definitions.stubs.languages.go.project import module_file
-from ferrule.definitions.stubs.languages.go.surroundings import module_of
+from ferrule.definitions.stubs.languages.go.project import write_module
+from ferrule.definitions.stubs.languages.go.surroundings import name_module
 from ferrule.definitions.stubs.languages.go.text import (
     align_columns,
+    copy_support,
     one_line,
     quote,
-    shared_file,
     write_comment,
     write_header,
     write_source,
 )
 from ferrule.definitions.stubs.languages.go.tools import write_types
-from ferrule.definitions.stubs.languages.go.types import Scope
+from ferrule.definitions.stubs.languages.go.types import PackageScope
 from ferrule.model.failure import ERROR_CLASSES
 
 PACKAGE = "ferruleclient"
@@ -24,29 +24,29 @@ _OWN_CLASSES = ("pending", "connection", "request", "unexpected_result")
 """What is no class of a call of Ferrule: a call that waits for an answer, and what goes wrong on the way."""
 
 
-def client_files(plan: StubPlan, scope: Scope) -> list[SourceFile]:
+def write_client(plan: StubPlan, scope: PackageScope) -> list[SourceFile]:
     """Writes the files of the package."""
-    files = [_tool_file(tool, scope) for tool in plan.tools]
-    files.append(shared_file("client", PACKAGE, _error_classes()))
+    files = [_write_tool(tool, scope) for tool in plan.tools]
+    files.append(copy_support("client", PACKAGE, _write_error_classes()))
     if not plan.is_project:
         return files
-    module = module_of(plan.project)
-    page = SourceFile("README.md", _page(plan, module), "yours")
-    return [*files, module_file(module, plan.project.language_version), page]
+    module = name_module(plan.project)
+    page = SourceFile("README.md", _write_page(plan, module), "yours")
+    return [*files, write_module(module, plan.project.language_version), page]
 
 
-def error_constants() -> dict[str, str]:
+def list_error_constants() -> dict[str, str]:
     """Names the error classes in Go."""
     return {f"Err{''.join(map(str.capitalize, each.split('_')))}": each for each in (*ERROR_CLASSES, *_OWN_CLASSES)}
 
 
-def _error_classes() -> str:
-    rows = [[name, "ErrorClass", f"= {quote(each)}"] for name, each in error_constants().items()]
+def _write_error_classes() -> str:
+    rows = [[name, "ErrorClass", f"= {quote(each)}"] for name, each in list_error_constants().items()]
     lines = ["", "// The classes of errors.", "const (", *align_columns(rows), ")", ""]
     return "\n".join(lines)
 
 
-def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
+def _write_tool(tool: ToolPlan, scope: PackageScope) -> SourceFile:
     name = tool.type_name
     takes = f"ctx context.Context, input {name}Input, options ...CallOptions"
     lines = [
@@ -61,7 +61,7 @@ def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
     return SourceFile(path, write_source(write_header(tool), PACKAGE, lines), "generated", tool.tool_id)
 
 
-def _page(plan: StubPlan, module: str) -> str:
+def _write_page(plan: StubPlan, module: str) -> str:
     name = next((tool.type_name for tool in plan.tools), "")
     call = f"result, err := client.{name}(ctx, {PACKAGE}.{name}Input{{}})" if name else "// a method for each tool"
     return f"""# {module}

@@ -42,24 +42,24 @@ SUPPORT = ("values", "optional", "extra", "tools", "server", "builtin", "client"
 
 
 @cache
-def support(name: str) -> str:
+def read_support(name: str) -> str:
     """Reads a support file, without its package clause."""
     text = files(__package__).joinpath("support", f"{name}.go").read_text(encoding="utf-8")
     return text.removeprefix("package support\n")
 
 
 @cache
-def support_names() -> frozenset[str]:
+def list_support_names() -> frozenset[str]:
     """Finds all names that support files declare in their package."""
-    return frozenset(found for name in SUPPORT for found in _DECLARED.findall(support(name)))
+    return frozenset(found for name in SUPPORT for found in _DECLARED.findall(read_support(name)))
 
 
-def exported(acronyms: frozenset[str] = ACRONYMS) -> Style:
+def exported_style(acronyms: frozenset[str] = ACRONYMS) -> Style:
     """Returns the style of fields, variants and constants."""
     return Style(pascal, acronyms=acronyms | ACRONYMS)
 
 
-def unexported(acronyms: frozenset[str] = ACRONYMS) -> Style:
+def unexported_style(acronyms: frozenset[str] = ACRONYMS) -> Style:
     """Returns the style of injected fields and parameters."""
     return Style(camel, keywords=_RESERVED, acronyms=acronyms | ACRONYMS)
 
@@ -72,7 +72,7 @@ def folder_style() -> Style:
 def package_name(folder: str, taken: set[str]) -> str:
     """Names the package in a folder: `customerrepo` in `customer_repo`. It hides nothing that the files of tools use."""
     name = folder.replace("_", "")
-    while name in taken or name in _RESERVED | support_names():
+    while name in taken or name in _RESERVED | list_support_names():
         name += "svc"
     taken.add(name)
     return name
@@ -98,10 +98,10 @@ def take_name(wanted: str, taken: set[str], ending: str = "_") -> str:
     return wanted
 
 
-def declared_names(plan: StubPlan) -> set[str]:
+def list_declared_names(plan: StubPlan) -> set[str]:
     """Finds all names that the types of a plan and its support files declare."""
     trees = (tree for tool in plan.tools for tree in (tool.input, tool.output) if tree is not None)
-    names = {each.name for tree in trees for each in tree.declarations} | support_names() | {"Tools"}
+    names = {each.name for tree in trees for each in tree.declarations} | list_support_names() | {"Tools"}
     return names.union(*(_of_tool(tool.type_name) for tool in plan.tools))
 
 

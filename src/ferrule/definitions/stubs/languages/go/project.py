@@ -31,30 +31,30 @@ _MODULE_WORDS = """\
 _MODULE = re.compile(rb'(?m)^module[ \t]+"?([A-Za-z0-9][A-Za-z0-9._~/-]*)"?[ \t]*(//.*)?$')
 
 
-def project_files(plan: StubPlan, around: GoSurroundings) -> list[SourceFile]:
+def write_project(plan: StubPlan, around: GoSurroundings) -> list[SourceFile]:
     """Writes the files of a project."""
     return [
-        module_file(around.module, plan.project.language_version, _MODULE_WORDS),
-        SourceFile("main.go", _main(plan, around), "generated"),
-        SourceFile("README.md", _readme(plan, around), "yours"),
+        write_module(around.module, plan.project.language_version, _MODULE_WORDS),
+        SourceFile("main.go", _write_main(plan, around), "generated"),
+        SourceFile("README.md", _write_readme(plan, around), "yours"),
         SourceFile(".gitignore", "/bin/\n", "yours"),
     ]
 
 
-def module_file(module: str, version: str, first: str = "") -> SourceFile:
+def write_module(module: str, version: str, first: str = "") -> SourceFile:
     """Writes what makes a folder a Go module. It is the person's, who may need other modules. `version`: the agent file's."""
     newer = _NEWER.fullmatch(version)
     wanted = version if newer is not None and int(newer[1]) >= int(GO.partition(".")[2]) else GO
     return SourceFile("go.mod", f"{first}module {module}\n\ngo {wanted}\n", "yours")
 
 
-def module_in(read: Callable[[str], bytes | None]) -> str:
+def read_module(read: Callable[[str], bytes | None]) -> str:
     """Reads the module that a folder is, as its `go.mod` says."""
     found = _MODULE.search((read("go.mod") or b"").replace(b"\r\n", b"\n"))
     return found[1].decode() if found is not None else ""
 
 
-def _main(plan: StubPlan, around: GoSurroundings) -> str:
+def _write_main(plan: StubPlan, around: GoSurroundings) -> str:
     given = "logger, config.Load(logger)" if around.needs_config else "logger"
     name, version = quote(plan.project.name), quote(plan.project.version)
     lines = [
@@ -76,12 +76,12 @@ def _main(plan: StubPlan, around: GoSurroundings) -> str:
     return write_source(SHARED, "main", lines, imports)
 
 
-def _readme(plan: StubPlan, around: GoSurroundings) -> str:
+def _write_readme(plan: StubPlan, around: GoSurroundings) -> str:
     project = plan.project
     program = around.module.rpartition("/")[2]
-    told = f"{_prose(project.description)}\n\n" if project.description.strip() else ""
-    listed = "".join(f"- {_prose(tool.name)}\n" for tool in plan.tools)
-    return f"""# {_prose(project.name)}
+    told = f"{_escape_markdown(project.description)}\n\n" if project.description.strip() else ""
+    listed = "".join(f"- {_escape_markdown(tool.name)}\n" for tool in plan.tools)
+    return f"""# {_escape_markdown(project.name)}
 
 {told}Tools of an agent, written in Go and served over MCP:
 
@@ -103,20 +103,20 @@ the tools with it:
 """
 
 
-def _prose(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Writes a text as one line of Markdown that means nothing but itself."""
     return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!&~" else one for one in one_line(text))
 
 
-def registry_file(plan: StubPlan, around: GoSurroundings) -> SourceFile:
+def write_registry(plan: StubPlan, around: GoSurroundings) -> SourceFile:
     """Writes what makes every tool, and each service that one of them needs once."""
     takes = "logger *slog.Logger, cfg *config.Config" if around.needs_config else "logger *slog.Logger"
     lines = [
         "// Tools makes all tools, in the order of the definitions.",
         f"func Tools({takes}) ([]Tool, error) {{",
-        *(line for each in around.used for line in _service(each, around)),
+        *(line for each in around.used for line in _write_service(each, around)),
         "\treturn []Tool{",
-        *(f"\t\t{_made(tool, around)}," for tool in plan.tools),
+        *(f"\t\t{_write_call(tool, around)}," for tool in plan.tools),
         "\t}, nil",
         "}",
     ]
@@ -126,7 +126,7 @@ def registry_file(plan: StubPlan, around: GoSurroundings) -> SourceFile:
     return SourceFile(f"{PACKAGE}/registry_gen.go", write_source(SHARED, PACKAGE, lines, imports), "generated")
 
 
-def _service(names: ServiceNames, around: GoSurroundings) -> list[str]:
+def _write_service(names: ServiceNames, around: GoSurroundings) -> list[str]:
     name = names.service.name
     problem = quote(f"the service {name} cannot be made: ".replace("%", "%%") + "%w")
     return [
@@ -137,14 +137,14 @@ def _service(names: ServiceNames, around: GoSurroundings) -> list[str]:
     ]
 
 
-def _made(tool: ToolPlan, around: GoSurroundings) -> str:
+def _write_call(tool: ToolPlan, around: GoSurroundings) -> str:
     if tool.builtin:
         return f"{name_maker(tool)}()"
     given = ", ".join(each.argument for each in around.dependencies(tool))
     return f"{name_maker(tool)}(New{tool.type_name}Tool({given}))"
 
 
-def service_file(names: ServiceNames, around: GoSurroundings) -> SourceFile:
+def write_service(names: ServiceNames, around: GoSurroundings) -> SourceFile:
     """Writes the stub of a service (ADL-44)."""
     interface, impl = names.interface, f"{lower_first(names.interface)}Impl"
     lines = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ferrule.contracts.language import SourceFile
 from ferrule.definitions.stubs.identifiers import identifiers
-from ferrule.definitions.stubs.languages.go.names import exported, take_name
+from ferrule.definitions.stubs.languages.go.names import exported_style, take_name
 from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.definitions.stubs.languages.go.text import SHARED, quote, write_source, write_struct
 from ferrule.definitions.stubs.languages.go.types import INT
@@ -58,7 +58,7 @@ class _Groups:
         self.types: list[str] = []
         self.sets: list[str] = []
         self.reads_environment = False
-        self._style = exported(around.acronyms)
+        self._style = exported_style(around.acronyms)
         self._taken = {"Config", "Load", *(each.type for each in around.sections.values())}
 
     def add(self, name: str, place: str, settings: Mapping[str, JsonValue]) -> None:
@@ -72,7 +72,7 @@ class _Groups:
                 go = take_name(f"{name.removesuffix('Config')}{field}Config", self._taken)
                 inner.append((go, f"{place}.{field}", value))
             else:
-                go = type_of(value)
+                go = find_type(value)
                 self.reads_environment |= has_variables(value)
                 self.sets.append(f"\t{place}.{field} = {write_value(value)}")
             rows.append([field, go])
@@ -81,7 +81,7 @@ class _Groups:
             self.add(*each)
 
 
-def type_of(value: JsonValue) -> str:
+def find_type(value: JsonValue) -> str:
     """Returns the type of a setting that is no group. Lists have one where all their items have the same."""
     match value:
         case bool():
@@ -95,7 +95,7 @@ def type_of(value: JsonValue) -> str:
         case dict():
             return "map[string]any"
         case list() if value:
-            inner = {type_of(each) for each in value}
+            inner = {find_type(each) for each in value}
             inner = {"float64"} if inner == {"int64", "float64"} else inner
             return f"[]{inner.pop()}" if len(inner) == 1 else "[]any"
         case list():
@@ -116,7 +116,7 @@ def write_value(value: JsonValue) -> str:
         case int():
             return str(value) if value in INT else f'json.Number("{value}")'
         case list():
-            return f"{type_of(value)}{{{', '.join(map(write_value, value))}}}"
+            return f"{find_type(value)}{{{', '.join(map(write_value, value))}}}"
         case dict():
             pairs = ", ".join(f"{quote(name)}: {write_value(each)}" for name, each in value.items())
             return f"map[string]any{{{pairs}}}"

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from ferrule.contracts.language import Project, StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers, split_words
 from ferrule.definitions.stubs.languages.go.names import (
-    exported,
+    exported_style,
     folder_style,
+    list_support_names,
     lower_first,
     package_name,
     safe_stem,
-    support_names,
-    unexported,
+    unexported_style,
 )
 from ferrule.definitions.stubs.languages.go.text import quote
 from ferrule.definitions.stubs.surroundings import NamedParameter, Naming, ServiceNames, ToolSurroundings
@@ -30,7 +30,7 @@ _STANDARD_WORDS = """
 _STANDARD = frozenset(_STANDARD_WORDS.split())
 
 
-class Dependency(NamedTuple):
+class GoDependency(NamedTuple):
     """A field of a tool, with the parameter that sets it."""
 
     field: str
@@ -44,7 +44,7 @@ class GoSurroundings(ToolSurroundings):
     """The packages beside the tools' own."""
 
     def __init__(self, plan: StubPlan) -> None:
-        self.module = module_of(plan.project)
+        self.module = name_module(plan.project)
         self.acronyms = plan.project.acronyms | ACRONYMS
         folders = _folders(each.name for each in plan.project.services)
         taken: set[str] = set()
@@ -52,16 +52,16 @@ class GoSurroundings(ToolSurroundings):
         """The package of each service."""
         makers = {f"{lower_first(tool.type_name)}Tool" for tool in plan.tools}
         naming = Naming(
-            values=unexported(self.acronyms),
-            types=exported(self.acronyms),
-            factories=exported(self.acronyms),
-            fields=exported(self.acronyms),
+            values=unexported_style(self.acronyms),
+            types=exported_style(self.acronyms),
+            factories=exported_style(self.acronyms),
+            fields=exported_style(self.acronyms),
             modules=_folders,
             config="cfg",
             no_types={"Config"},
             # A parameter that is called like a package would hide it.
             no_parameters={"ctx", "input", "tool", *self.packages.values()},
-            no_variables={"logger", "cfg", "err", *makers, *support_names(), *self.packages.values()},
+            no_variables={"logger", "cfg", "err", *makers, *list_support_names(), *self.packages.values()},
         )
         super().__init__(plan, naming)
 
@@ -75,31 +75,31 @@ class GoSurroundings(ToolSurroundings):
         path, package = quote(f"{self.module}/internal/{names.module}"), self.packages[names.service.name]
         return path if package == names.module else f"{package} {path}"
 
-    def dependencies(self, tool: ToolPlan) -> list[Dependency]:
+    def dependencies(self, tool: ToolPlan) -> list[GoDependency]:
         """Returns what a tool is given, in the order of its definition."""
         return [self._dependency(each) for each in self.parameters(tool)]
 
-    def _dependency(self, given: NamedParameter) -> Dependency:
+    def _dependency(self, given: NamedParameter) -> GoDependency:
         name, injected = given
         match injected.kind:
             case "logger":
-                return Dependency(name, "*slog.Logger", "logger")
+                return GoDependency(name, "*slog.Logger", "logger")
             case "config":
-                return Dependency(name, "*config.Config", "cfg", self.config_import)
+                return GoDependency(name, "*config.Config", "cfg", self.config_import)
             case "section":
                 section = self.sections[injected.name]
-                return Dependency(name, f"*config.{section.type}", f"&cfg.{section.field}", self.config_import)
+                return GoDependency(name, f"*config.{section.type}", f"&cfg.{section.field}", self.config_import)
             case _:
                 service = self.services[injected.name]
                 go = f"{self.packages[injected.name]}.{service.interface}"
-                return Dependency(name, go, service.variable, self.service_import(service))
+                return GoDependency(name, go, service.variable, self.service_import(service))
 
 
 def _folders(names: Iterable[str]) -> dict[str, str]:
     return {name: safe_stem(folder) for name, folder in identifiers(names, folder_style()).items()}
 
 
-def module_of(project: Project) -> str:
+def name_module(project: Project) -> str:
     """Returns the path of the Go module: the agent file's, or one made of the project's name."""
     parts = project.module.split("/")
     if project.module and all(_MODULE_PART.fullmatch(part) for part in parts) and parts[0] not in _STANDARD:

@@ -16,7 +16,7 @@ import msgspec
 from ferrule.contracts.language import SourceFile, ToolPlan
 from ferrule.definitions.stubs import comments
 from ferrule.definitions.stubs.comments import split_lines
-from ferrule.definitions.stubs.languages.go.names import support
+from ferrule.definitions.stubs.languages.go.names import read_support
 
 _WIDTH = 110
 """Where the words of a comment are broken."""
@@ -151,7 +151,7 @@ def _imports(blocks: list[list[str]]) -> str:
     return "import (\n" + "\n".join("".join(f"\t{each}\n" for each in block) for block in given) + ")\n\n"
 
 
-def shared_file(name: str, folder: str, more: str = "") -> SourceFile:
+def copy_support(name: str, folder: str, more: str = "") -> SourceFile:
     """Copies a support file into a package of stubs."""
-    text = f"{SHARED}\n\npackage {folder}\n{support(name)}{more}"
+    text = f"{SHARED}\n\npackage {folder}\n{read_support(name)}{more}"
     return SourceFile(f"{folder}/ferrule_{name}_gen.go", text, "generated")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ferrule.contracts.language import SourceFile, ToolPlan
-from ferrule.definitions.stubs.languages.go.checks import Checks
+from ferrule.definitions.stubs.languages.go.checks import GoChecks
 from ferrule.definitions.stubs.languages.go.names import lower_first, safe_stem
 from ferrule.definitions.stubs.languages.go.surroundings import GoSurroundings
 from ferrule.definitions.stubs.languages.go.text import (
@@ -17,27 +17,27 @@ from ferrule.definitions.stubs.languages.go.text import (
     write_source,
     write_struct,
 )
-from ferrule.definitions.stubs.languages.go.types import Scope, Tree
+from ferrule.definitions.stubs.languages.go.types import GoTree, PackageScope
 
 PACKAGE = "tools"
 
 
-def write_types(tool: ToolPlan, scope: Scope) -> list[str]:
+def write_types(tool: ToolPlan, scope: PackageScope) -> list[str]:
     """Writes the types of what a tool takes and gives."""
     called = f"the tool {one_line(tool.name)}"
-    lines = _tree_lines(Tree(tool.input, scope, tool.tool_id, f"what {called} takes"))
+    lines = _write_tree(GoTree(tool.input, scope, tool.tool_id, f"what {called} takes"))
     if tool.output is not None:
-        return lines + _tree_lines(Tree(tool.output, scope, tool.tool_id, f"what {called} gives back"))
+        return lines + _write_tree(GoTree(tool.output, scope, tool.tool_id, f"what {called} gives back"))
     name = f"{tool.type_name}Output"
     return [*lines, f"// {name} is what {called} gives back: any value.", f"type {name} = any", ""]
 
 
-def _tree_lines(tree: Tree) -> list[str]:
-    checks = Checks(tree)
-    return [line for each in tree.declared.values() for line in (*tree.lines(each), *checks.validate(each))]
+def _write_tree(tree: GoTree) -> list[str]:
+    checks = GoChecks(tree)
+    return [line for each in tree.declared.values() for line in (*tree.write(each), *checks.write_validate(each))]
 
 
-def generated_file(tool: ToolPlan, scope: Scope) -> SourceFile:
+def write_generated(tool: ToolPlan, scope: PackageScope) -> SourceFile:
     """Writes the types of a tool, what a person has to write, and what makes a tool of that."""
     name = tool.type_name
     lines = [
@@ -53,7 +53,7 @@ def generated_file(tool: ToolPlan, scope: Scope) -> SourceFile:
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)
 
 
-def builtin_file(tool: ToolPlan) -> SourceFile:
+def write_builtin(tool: ToolPlan) -> SourceFile:
     """Writes a tool that a running Ferrule brings along: nobody has to implement it, so it has no types."""
     text = write_source(write_header(tool), PACKAGE, _write_maker(tool, "", f"viaFerrule({quote(tool.name)})"))
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)
@@ -87,7 +87,7 @@ def _is_object(schema: msgspec.Raw) -> bool:
     return isinstance(found, dict) and found.get("type") == "object"
 
 
-def implementation_file(tool: ToolPlan, around: GoSurroundings) -> SourceFile:
+def write_implementation(tool: ToolPlan, around: GoSurroundings) -> SourceFile:
     """Writes the file that a person fills in (ADL-41, ADL-43)."""
     name = tool.type_name
     given = around.dependencies(tool)
@@ -117,7 +117,7 @@ def _write_body(tool: ToolPlan) -> list[str]:
     return ["\t// TODO: do the work.", f"\tvar output {tool.type_name}Output", "\treturn output, ErrNotImplemented"]
 
 
-def test_file(tool: ToolPlan) -> SourceFile:
+def write_test(tool: ToolPlan) -> SourceFile:
     """Writes a test to begin with. It says that it tests nothing as long as that is so."""
     name = tool.type_name
     lines = [

@@ -38,7 +38,7 @@ from ferrule.contracts.type_tree import (
 )
 from ferrule.definitions.stubs.comments import describe_type, shorten
 from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers
-from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, declared_names, exported, take_name
+from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, exported_style, list_declared_names, take_name
 from ferrule.definitions.stubs.languages.go.text import align_columns, one_line, quote, write_comment
 from ferrule.definitions.stubs.type_walk import may_be_null
 
@@ -51,7 +51,7 @@ _BASES: dict[type, str] = {bool: "bool", str: "string", float: "float64"}
 _CASES = {"object": "'{'", "array": "'['", "string": "'\"'", "boolean": "'t', 'f'"}
 
 
-class Field(NamedTuple):
+class GoField(NamedTuple):
     """A field of a struct."""
 
     name: str
@@ -61,46 +61,46 @@ class Field(NamedTuple):
     member: RecordMember | None = None
 
 
-class Scope:
+class PackageScope:
     """The names that one package declares."""
 
     def __init__(self, plan: StubPlan) -> None:
         self.acronyms = plan.project.acronyms | ACRONYMS
-        self.taken = declared_names(plan)
+        self.taken = list_declared_names(plan)
         self.notes: list[ToolNote] = []
         """Where types are looser than the trees."""
 
 
-class Tree:
+class GoTree:
     """One tree being written. `what`: said of its root."""
 
-    def __init__(self, tree: TypeTree, scope: Scope, tool_id: str, what: str) -> None:
+    def __init__(self, tree: TypeTree, scope: PackageScope, tool_id: str, what: str) -> None:
         self._tree = tree
         self._scope = scope
         self._tool_id = tool_id
         self._what = what
         self.declared = {each.name: each for each in tree.declarations}
-        self.fields = {each.name: self._fields(each) for each in tree.declarations}
+        self.fields = {each.name: self._make_fields(each) for each in tree.declarations}
         """The fields of each struct; none for any other declaration."""
 
     def take_name(self, wanted: str) -> str:
         """Takes a name that nobody else in the package has."""
         return take_name(wanted, self._scope.taken)
 
-    def lines(self, declared: Declaration) -> list[str]:
+    def write(self, declared: Declaration) -> list[str]:
         """Writes a declaration, with what reads and writes it."""
         root = self._tree.root.name
         first = f"is {self._what}." if declared.name == root else f"is a part of {root}."
         told = write_comment((f"{declared.name} {first}", *_describe(declared.words)))
         match declared:
             case RecordType():
-                lines = [*self._struct(declared.name, told), *self._record_methods(declared)]
+                lines = [*self._write_struct(declared.name, told), *self._write_record_methods(declared)]
             case Union():
-                lines = self._union(declared, told)
+                lines = self._write_union(declared, told)
             case Enumeration():
-                lines = self._enumeration(declared, told)
+                lines = self._write_enumeration(declared, told)
             case Alias():
-                go = self.member_type(declared.type)
+                go = self.write_member_type(declared.type)
                 if go == NUMBER:
                     self._note(declared.pointer, _BIG)
                 lines = [*told, f"type {declared.name}{' ' if is_own(declared.type) else ' = '}{go}", ""]
@@ -113,7 +113,7 @@ class Tree:
 
     # Types
 
-    def go(self, type_: Type) -> str:
+    def write_type(self, type_: Type) -> str:
         """Writes a type where it is an item of something."""
         match type_:
             case Anything() | Null():
@@ -121,31 +121,31 @@ class Tree:
             case Boolean():
                 return "bool"
             case Integer():
-                return integer_type(type_)
+                return find_integer_type(type_)
             case Number():
                 return "float64"
             case TextType():
                 return "string"
             case Constant():
                 value = type_.value
-                return _BASES.get(type(value)) or integer_type(Integer(int(value), int(value)))
+                return _BASES.get(type(value)) or find_integer_type(Integer(int(value), int(value)))
             case ListOf():
-                return f"[]{self.go(type_.item)}"
+                return f"[]{self.write_type(type_.item)}"
             case TupleOf():
                 return "[]any"
             case MapOf():
-                return f"map[string]{self.go(type_.value)}"
+                return f"map[string]{self.write_type(type_.value)}"
             case Nullable():
-                go = self.go(type_.inner)
+                go = self.write_type(type_.inner)
                 return go if go.startswith(("[]", "map[")) else f"*{go}"
             case NamedType():
                 return type_.name
             case _:
                 assert_never(type_)
 
-    def member_type(self, type_: Type) -> str:
+    def write_member_type(self, type_: Type) -> str:
         """Writes a type where it stands alone: any value is kept as it came."""
-        return RAW if isinstance(type_, Anything | Null) else self.go(type_)
+        return RAW if isinstance(type_, Anything | Null) else self.write_type(type_)
 
     def _contains(self, type_: Type, name: str, seen: set[str]) -> bool:
         """Tells whether a value of a type would hold one of the record `name` in itself."""
@@ -164,19 +164,19 @@ class Tree:
 
     # Records
 
-    def _fields(self, declared: Declaration) -> list[Field]:
+    def _make_fields(self, declared: Declaration) -> list[GoField]:
         match declared:
             case RecordType():
-                return self._record_fields(declared)
+                return self._make_record_fields(declared)
             case Union():
-                return self._union_fields(declared)
+                return self._make_union_fields(declared)
             case _:
                 return []
 
-    def _record_fields(self, record: RecordType) -> list[Field]:
+    def _make_record_fields(self, record: RecordType) -> list[GoField]:
         members = [each for each in record.members if is_taggable(each.name)]
-        names = identifiers((each.name for each in members), exported(self._scope.acronyms), METHODS | {EXTRA})
-        fields = [self._field(record, each, names[each.name]) for each in members]
+        names = identifiers((each.name for each in members), exported_style(self._scope.acronyms), METHODS | {EXTRA})
+        fields = [self._make_field(record, each, names[each.name]) for each in members]
         hidden = [one_line(quote(each.name)) for each in record.members if each.name not in names]
         is_open = record.openness == "open" and record.extra is not None
         if hidden:
@@ -187,40 +187,42 @@ class Tree:
             told = f"{EXTRA} has the members that no other field is for."
         else:
             return fields
-        go = "any" if hidden or record.extra is None else self.go(record.extra)
-        return [*fields, Field(EXTRA, f"map[string]{go}", '`json:"-"`', write_comment([told], "\t"))]
+        go = "any" if hidden or record.extra is None else self.write_type(record.extra)
+        return [*fields, GoField(EXTRA, f"map[string]{go}", '`json:"-"`', write_comment([told], "\t"))]
 
-    def _field(self, record: RecordType, member: RecordMember, name: str) -> Field:
+    def _make_field(self, record: RecordType, member: RecordMember, name: str) -> GoField:
         type_ = member.type
         facts = []
         if isinstance(type_, Constant | Null):
             facts.append(f"It is always {shorten(type_.value if isinstance(type_, Constant) else None)}.")
         if isinstance(type_, TupleOf):
-            facts.append(f"Its items are {self._items(type_)}.")
+            facts.append(f"Its items are {self._list_items(type_)}.")
         told = _describe(member.words, type_, facts)
-        go, ending = self._place(record, member)
+        go, ending = self._write_field_type(record, member)
         if NUMBER in go:
             step = member.name.replace("~", "~0").replace("/", "~1")
             self._note(f"{record.pointer}/properties/{step}", _BIG)
-        return Field(name, go, f'`json:"{_tag(member.name, ending)}"`', write_comment(told, "\t"), member)
+        return GoField(name, go, f'`json:"{_tag(member.name, ending)}"`', write_comment(told, "\t"), member)
 
-    def _place(self, record: RecordType, member: RecordMember) -> tuple[str, str]:
+    def _write_field_type(self, record: RecordType, member: RecordMember) -> tuple[str, str]:
         """Returns the type of a member's field, and what its tag ends with."""
-        go = self.member_type(member.type)
+        go = self.write_member_type(member.type)
         if member.is_required:
             is_endless = self._contains(member.type, record.name, set())
             return f"*{go}" if is_endless else go, ""
         if go == RAW:
             return go, ",omitempty"
         if may_be_null(member.type, self.declared):
-            return f"Optional[{self.go(strip_null(member.type))}]", ",omitzero"
+            return f"Optional[{self.write_type(strip_null(member.type))}]", ",omitzero"
         return (go, ",omitzero") if go.startswith(("[]", "map[")) else (f"*{go}", ",omitempty")
 
-    def _items(self, type_: TupleOf) -> str:
-        items = [self.go(each) for each in type_.items]
-        return ", ".join(items) + (f", then any number of {self.go(type_.rest)}" if type_.rest is not None else "")
+    def _list_items(self, type_: TupleOf) -> str:
+        items = [self.write_type(each) for each in type_.items]
+        return ", ".join(items) + (
+            f", then any number of {self.write_type(type_.rest)}" if type_.rest is not None else ""
+        )
 
-    def _struct(self, name: str, told: list[str]) -> list[str]:
+    def _write_struct(self, name: str, told: list[str]) -> list[str]:
         fields = self.fields[name]
         if not fields:
             return [*told, f"type {name} struct{{}}", ""]
@@ -234,7 +236,7 @@ class Tree:
             run.append([field.name, field.go, field.tag])
         return [*lines, *align_columns(run), "}", ""]
 
-    def _record_methods(self, record: RecordType) -> list[str]:
+    def _write_record_methods(self, record: RecordType) -> list[str]:
         """Writes what reads and writes the members that no field is for."""
         fields = self.fields[record.name]
         if not fields or fields[-1].member is not None:
@@ -260,28 +262,28 @@ class Tree:
 
     # Unions and enumerations
 
-    def _union_fields(self, union: Union) -> list[Field]:
+    def _make_union_fields(self, union: Union) -> list[GoField]:
         """Returns the fields of a union as a struct; none where nothing tells the variants apart."""
         if not _has_plain_tag(union) and not _has_own_kinds(union):
             self._note(union.pointer, _MIXED)
             return []
-        names = identifiers((each.word for each in union.variants), exported(self._scope.acronyms), METHODS)
+        names = identifiers((each.word for each in union.variants), exported_style(self._scope.acronyms), METHODS)
         fields = []
         for variant in union.variants:
-            go = self.member_type(variant.type)
+            go = self.write_member_type(variant.type)
             told = ""
             if isinstance(variant.type, Constant):
                 told = f"It is {shorten(variant.type.value)}."
             elif union.tag is not None and variant.tags:
                 told = f"Where {one_line(union.tag)} is {' or '.join(map(shorten, variant.tags))}."
             is_nilable = go.startswith(("[]", "map["))
-            fields.append(Field(names[variant.word], go if is_nilable else f"*{go}", "", write_comment([told], "\t")))
+            fields.append(GoField(names[variant.word], go if is_nilable else f"*{go}", "", write_comment([told], "\t")))
         return fields
 
-    def _union(self, union: Union, told: list[str]) -> list[str]:
+    def _write_union(self, union: Union, told: list[str]) -> list[str]:
         name, fields = union.name, self.fields[union.name]
         if not fields:
-            variants = ", ".join(self.go(each.type) for each in union.variants)
+            variants = ", ".join(self.write_type(each.type) for each in union.variants)
             return [*told, "//", *write_comment([f"It is one of {variants}."]), f"type {name} = {RAW}", ""]
         by_tag = _has_plain_tag(union)
         written = [
@@ -290,22 +292,22 @@ class Tree:
             for line in (f"\tcase v.{each.name} != nil:", f"\t\treturn json.Marshal(v.{each.name})")
         ]
         return [
-            *self._struct(name, [*told, "//", "// One of its fields is set."]),
+            *self._write_struct(name, [*told, "//", "// One of its fields is set."]),
             f"func (v {name}) MarshalJSON() ([]byte, error) {{",
             *(["\tswitch {", *written, "\t}"] if written else []),
             f'\treturn nil, errors.New("{name}: none of its fields is set")',
             "}",
             "",
             f"func (v *{name}) UnmarshalJSON(data []byte) error {{",
-            *(_read_by_tag(union, fields) if by_tag else _read_by_kind(union, fields)),
+            *(_write_tag_reader(union, fields) if by_tag else _write_kind_reader(union, fields)),
             f'\treturn errors.New("{name}: the value fits none of its fields")',
             "}",
             "",
         ]
 
-    def _enumeration(self, declared: Enumeration, told: list[str]) -> list[str]:
+    def _write_enumeration(self, declared: Enumeration, told: list[str]) -> list[str]:
         name = declared.name
-        names = identifiers((each.word for each in declared.choices), exported(self._scope.acronyms))
+        names = identifiers((each.word for each in declared.choices), exported_style(self._scope.acronyms))
         rows = [
             [
                 self.take_name(f"{name}{names[each.word]}"),
@@ -318,7 +320,7 @@ class Tree:
         return [*told, f"type {name} {base}", "", f"// The values of {name}.", "const (", *align_columns(rows), ")", ""]
 
 
-def _read_by_tag(union: Union, fields: list[Field]) -> list[str]:
+def _write_tag_reader(union: Union, fields: list[GoField]) -> list[str]:
     lines = ["\tvar tag struct {", f"\t\tValue string `json:{quote(str(union.tag))}`", "\t}"]
     lines += ["\tif err := decode(data, &tag); err != nil {", "\t\treturn err", "\t}", "\tswitch tag.Value {"]
     seen: set[str] = set()
@@ -330,7 +332,7 @@ def _read_by_tag(union: Union, fields: list[Field]) -> list[str]:
     return [*lines, "\t}"]
 
 
-def _read_by_kind(union: Union, fields: list[Field]) -> list[str]:
+def _write_kind_reader(union: Union, fields: list[GoField]) -> list[str]:
     lines = ["\tswitch data[0] {"]
     number = ""
     for variant, field in zip(union.variants, fields, strict=True):
@@ -369,7 +371,7 @@ def _tag(name: str, ending: str) -> str:
     return f"{name}," if name == "-" and not ending else f"{name}{ending}"
 
 
-def integer_type(type_: Integer) -> str:
+def find_integer_type(type_: Integer) -> str:
     """Returns the integer of Go that holds every value within the bounds; a `json.Number` where none does."""
     low, high = type_.minimum, type_.maximum
     if (low is None or low in INT) and (high is None or high in INT):

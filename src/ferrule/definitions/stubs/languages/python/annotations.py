@@ -27,13 +27,13 @@ from ferrule.contracts.type_tree import (
     TypeTree,
     Union,
 )
-from ferrule.definitions.stubs.languages.python.source_text import literal
+from ferrule.definitions.stubs.languages.python.source_text import write_literal
 from ferrule.definitions.stubs.type_walk import may_be_null
 
 _SCALARS: dict[type, str] = {Null: "None", Boolean: "bool", Integer: "int", Number: "float", TextType: "str"}
 
 
-class Annotations:
+class PythonAnnotations:
     """The types of one tree, in one flavour."""
 
     def __init__(self, tree: TypeTree, flavour: str) -> None:
@@ -54,64 +54,64 @@ class Annotations:
         """Whether a member may be there, null, or left out."""
         return not member.is_required and may_be_null(member.type, self.declared)
 
-    def of(self, made: Type, within: Declaration) -> str:
+    def write(self, made: Type, within: Declaration) -> str:
         """The annotation of a type that a declaration needs."""
         match made:
             case Anything():
-                return self.any()
+                return self.use_any()
             case Constant(value):
-                return self._constant(value, within)
+                return self._write_constant(value, within)
             case ListOf(item):
-                return f"list[{self.of(item, within)}]"
+                return f"list[{self.write(item, within)}]"
             case MapOf(value):
-                return f"dict[str, {self.of(value, within)}]"
+                return f"dict[str, {self.write(value, within)}]"
             case Nullable(inner):
-                return joined([self.of(inner, within), "None"])
+                return join_types([self.write(inner, within), "None"])
             case NamedType(name):
-                return self._named(name, within)
+                return self._write_name(name, within)
             case TupleOf(items, required, rest):
-                parts = [self.of(each, within) for each in items]
+                parts = [self.write(each, within) for each in items]
                 if rest is None and required == len(items):
                     return f"tuple[{', '.join(parts) or '()'}]"
                 self.note(within, "a tuple of several lengths is a list")
-                return f"list[{joined([*parts, *([] if rest is None else [self.of(rest, within)])])}]"
+                return f"list[{join_types([*parts, *([] if rest is None else [self.write(rest, within)])])}]"
             case _:
                 return _SCALARS[type(made)]
 
-    def any(self) -> str:
+    def use_any(self) -> str:
         """`Any`."""
         self.uses.add("Any")
         return "Any"
 
-    def _constant(self, value: str | int | float | bool, within: Declaration) -> str:
+    def _write_constant(self, value: str | int | float | bool, within: Declaration) -> str:
         if isinstance(value, float):
             self.note(within, "a Literal cannot be a number with a fraction; the type is float")
             return "float"
         self.uses.add("Literal")
-        return f"Literal[{literal(value)}]"
+        return f"Literal[{write_literal(value)}]"
 
-    def _named(self, name: str, within: Declaration) -> str:
+    def _write_name(self, name: str, within: Declaration) -> str:
         is_there = self.written is None or name in self.written or isinstance(self.declared[name], RecordType)
         if is_there:
             return name
         self.note(within, f"{name} is made of itself; any value is taken there")
-        return self.any()
+        return self.use_any()
 
-    def said(self, declaration: Declaration) -> str:
+    def write_target(self, declaration: Declaration) -> str:
         """What a declaration that is no class stands for."""
         match declaration:
             case Enumeration(choices=choices):
                 self.uses.add("Literal")
-                return f"Literal[{', '.join(literal(each.value) for each in choices)}]"
+                return f"Literal[{', '.join(write_literal(each.value) for each in choices)}]"
             case Union(variants=variants):
-                return joined(self.of(each.type, declaration) for each in variants)
+                return join_types(self.write(each.type, declaration) for each in variants)
             case Alias(type=made):
-                return self.of(made, declaration)
+                return self.write(made, declaration)
             case RecordType():
                 return declaration.name
 
 
-def joined(parts: Iterable[str]) -> str:
+def join_types(parts: Iterable[str]) -> str:
     """A union."""
     once = list(dict.fromkeys(parts))
     literals = [part for part in once if part.startswith("Literal[")]

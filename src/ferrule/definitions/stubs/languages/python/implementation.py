@@ -13,20 +13,20 @@ from collections.abc import Iterable, Iterator
 from ferrule.contracts.language import SourceFile, StubPlan, ToolNote, ToolPlan
 from ferrule.definitions.stubs.comments import one_line, split_lines
 from ferrule.definitions.stubs.languages.python.source_text import (
-    call,
-    docstring,
-    imported,
-    kept,
-    quoted,
+    keep_line,
+    quote,
+    write_call,
+    write_docstring,
+    write_import,
 )
 from ferrule.definitions.stubs.languages.python.surroundings import (
-    Parameter,
+    FunctionParameter,
     PythonSurroundings,
-    config_lines,
-    import_lines,
-    own_imports,
+    list_imports,
+    write_config,
+    write_imports,
 )
-from ferrule.definitions.stubs.languages.python.type_module import GENERATED, type_module
+from ferrule.definitions.stubs.languages.python.type_module import GENERATED, write_type_module
 from ferrule.definitions.stubs.surroundings import ServiceNames
 
 _INDENT = " " * 4
@@ -35,90 +35,94 @@ _ENTRY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _YOURS = "This file is yours: it is written once, and never again."
 
 
-def implementation_files(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNote]]:
+def write_implementation(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNote]]:
     """The files of a plan, and where types are looser than a reader would expect."""
     tools = [tool for tool in plan.tools if not tool.builtin]
     around = PythonSurroundings(plan)
     files = [
-        _shared("tools/__init__.py", ['"""Tools that Ferrule runs."""']),
-        _shared("tools/_generated/__init__.py", ['"""Types of the tools."""']),
-        _shared("tools/registry.py", list(_registry(around, tools))),
+        _make_generated("tools/__init__.py", ['"""Tools that Ferrule runs."""']),
+        _make_generated("tools/_generated/__init__.py", ['"""Types of the tools."""']),
+        _make_generated("tools/registry.py", list(_write_registry(around, tools))),
     ]
     if around.needs_config:
         about = ['"""The settings of the agent."""', *_FUTURE]
-        files.append(_shared("tools/_generated/_config.py", [*about, *config_lines(around)]))
+        files.append(_make_generated("tools/_generated/_config.py", [*about, *write_config(around)]))
     notes: list[ToolNote] = []
-    targets = _targets(plan)
+    targets = _name_targets(plan)
     for tool in plan.tools:
-        text, found = type_module(tool, plan.flavour, (set(), [], []))
+        text, found = write_type_module(tool, plan.flavour, (set(), [], []))
         notes += found
         files.append(SourceFile(f"tools/_generated/{tool.stem}.py", text, "generated", tool.tool_id))
         if not tool.builtin:
             given = around.function_parameters(tool)
             files.append(
-                SourceFile(f"tools/{tool.stem}.py", _function(tool, targets[tool.stem], given), "yours", tool.tool_id)
+                SourceFile(
+                    f"tools/{tool.stem}.py", _write_function(tool, targets[tool.stem], given), "yours", tool.tool_id
+                )
             )
-            files.append(SourceFile(f"tests/test_{tool.stem}.py", _test_of(tool, given), "yours", tool.tool_id))
+            files.append(SourceFile(f"tests/test_{tool.stem}.py", _write_test(tool, given), "yours", tool.tool_id))
     services = around.services.values()
     if services:
-        files.append(_shared("services/__init__.py", ['"""Services that tools are given."""']))
-    files += [SourceFile(f"services/{each.module}.py", _service(each), "yours") for each in services]
+        files.append(_make_generated("services/__init__.py", ['"""Services that tools are given."""']))
+    files += [SourceFile(f"services/{each.module}.py", _write_service(each), "yours") for each in services]
     return files, notes
 
 
-def _joined(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shared(path: str, lines: list[str]) -> SourceFile:
-    return SourceFile(path, _joined([GENERATED, *lines]), "generated")
+def _make_generated(path: str, lines: list[str]) -> SourceFile:
+    return SourceFile(path, _join_lines([GENERATED, *lines]), "generated")
 
 
-def name_of(tool: ToolPlan) -> str:
+def write_name(tool: ToolPlan) -> str:
     """What a tool is called, on one line."""
     return one_line(tool.name) or tool.stem
 
 
-def _types(tool: ToolPlan) -> list[tuple[str, str]]:
+def _list_types(tool: ToolPlan) -> list[tuple[str, str]]:
     names = [f"{tool.type_name}Input", *([f"{tool.type_name}Output"] if tool.output is not None else [])]
     return [(f"tools._generated.{tool.stem}", name) for name in names]
 
 
-def _gives(tool: ToolPlan) -> str:
+def _name_output(tool: ToolPlan) -> str:
     return f"{tool.type_name}Output" if tool.output is not None else "Any"
 
 
-def _function(tool: ToolPlan, target: str, given: list[Parameter]) -> str:
+def _write_function(tool: ToolPlan, target: str, given: list[FunctionParameter]) -> str:
     """A person's file."""
     texts = [each.text for each in given]
     names = [
         *(["Annotated"] if any("Annotated[" in text for text in texts) else []),
         *(["Any"] if tool.output is None else []),
     ]
-    standard = [*_logging(given), *imported("typing", names)]
+    standard = [*_logging(given), *write_import("typing", names)]
     input_type = f"input: ferrule.Arguments[{tool.type_name}Input]"
-    todo = call("raise NotImplementedError(", [quoted(f"{tool.stem} is not written yet")], _INDENT)
-    return _joined(
+    todo = write_call("raise NotImplementedError(", [quote(f"{tool.stem} is not written yet")], _INDENT)
+    return _join_lines(
         [
-            *docstring([f"{name_of(tool)}. {_YOURS}"]),
+            *write_docstring([f"{write_name(tool)}. {_YOURS}"]),
             *_FUTURE,
             *([*standard, ""] if standard else []),
             "import ferrule",
-            *import_lines([*own_imports(given), *_types(tool)]),
+            *write_imports([*list_imports(given), *_list_types(tool)]),
             "",
             "",
-            kept(f"@ferrule.tool({quoted(target)})"),
-            *call(
-                f"async def {tool.stem}(", ["context: ferrule.Context", input_type, *texts], end=f") -> {_gives(tool)}:"
+            keep_line(f"@ferrule.tool({quote(target)})"),
+            *write_call(
+                f"async def {tool.stem}(",
+                ["context: ferrule.Context", input_type, *texts],
+                end=f") -> {_name_output(tool)}:",
             ),
-            *docstring(split_lines(tool.description) or [f"Run {name_of(tool)}."], _INDENT),
+            *write_docstring(split_lines(tool.description) or [f"Run {write_name(tool)}."], _INDENT),
             f"{_INDENT}# TODO: write what it does.",
             *todo,
         ]
     )
 
 
-def _targets(plan: StubPlan) -> dict[str, str]:
+def _name_targets(plan: StubPlan) -> dict[str, str]:
     """What each function is bound to: its tool's id, where several versions are there with its version."""
     count = Counter(each.tool_id for each in plan.tools)
     return {
@@ -127,38 +131,38 @@ def _targets(plan: StubPlan) -> dict[str, str]:
     }
 
 
-def _test_of(tool: ToolPlan, given: list[Parameter]) -> str:
+def _write_test(tool: ToolPlan, given: list[FunctionParameter]) -> str:
     """A person's file."""
     passed = ["Mock()", "Mock()", *(f"{each.name}=Mock()" for each in given)]
-    return _joined(
+    return _join_lines(
         [
-            *docstring([f"Tests of {name_of(tool)}. {_YOURS}"]),
+            *write_docstring([f"Tests of {write_name(tool)}. {_YOURS}"]),
             *_FUTURE,
             "import asyncio",
             "from unittest.mock import Mock",
             "",
             "import pytest",
-            *import_lines([(f"tools.{tool.stem}", tool.stem)]),
+            *write_imports([(f"tools.{tool.stem}", tool.stem)]),
             "",
             "",
             '@pytest.mark.skip(reason="write an input, and what should come of it")',
-            kept(f"def test_{tool.stem}() -> None:"),
-            *call(f"work = {tool.stem}(", passed, _INDENT),
+            keep_line(f"def test_{tool.stem}() -> None:"),
+            *write_call(f"work = {tool.stem}(", passed, _INDENT),
             f"{_INDENT}asyncio.run(work)",
         ]
     )
 
 
-def _logging(given: Iterable[Parameter]) -> list[str]:
+def _logging(given: Iterable[FunctionParameter]) -> list[str]:
     return ["import logging"] if any(each.entry == "logger" for each in given) else []
 
 
-def _registry(around: PythonSurroundings, tools: list[ToolPlan]) -> Iterator[str]:
+def _write_registry(around: PythonSurroundings, tools: list[ToolPlan]) -> Iterator[str]:
     """The module that Ferrule finds the functions by."""
     given = {tool.stem: around.function_parameters(tool) for tool in tools}
     services = list(around.services.values())
     every = [each for parameters in given.values() for each in parameters]
-    yield from docstring(
+    yield from write_docstring(
         [
             "The tools of this folder. Ferrule finds it by `[functions] modules`.",
             "",
@@ -168,43 +172,47 @@ def _registry(around: PythonSurroundings, tools: list[ToolPlan]) -> Iterator[str
     yield from _FUTURE
     is_loose = any(tool.output is None for tool in tools)
     names = ["Awaitable", "Callable"] if tools else []
-    yield from [*_logging(every), *imported("collections.abc", names), *imported("typing", ["Any"] if is_loose else [])]
+    yield from [
+        *_logging(every),
+        *write_import("collections.abc", names),
+        *write_import("typing", ["Any"] if is_loose else []),
+    ]
     if tools:
         yield from ["", "import ferrule"]
     aliased = [(f"services.{each.module}", each.factory, f"_make_{each.module}") for each in services]
     aliased += [("tools", tool.stem, f"_{tool.stem}") for tool in tools]
-    yield from import_lines([*own_imports(every), *(each for tool in tools for each in _types(tool))], aliased)
+    yield from write_imports([*list_imports(every), *(each for tool in tools for each in _list_types(tool))], aliased)
     if services:
         factories = [f"_make_{each.module}" for each in services]
-        yield from ["", *call("SERVICES = [", factories, end="]")]
+        yield from ["", *write_call("SERVICES = [", factories, end="]")]
     for tool in tools:
         takes = ["ferrule.Context", f"{tool.type_name}Input", *(each.kind for each in given[tool.stem])]
-        handler = f"Callable[[{', '.join(takes)}], Awaitable[{_gives(tool)}]]"
+        handler = f"Callable[[{', '.join(takes)}], Awaitable[{_name_output(tool)}]]"
         yield ""
-        yield kept(f"{tool.stem}: {handler} = _{tool.stem}.{tool.stem}")
+        yield keep_line(f"{tool.stem}: {handler} = _{tool.stem}.{tool.stem}")
 
 
-def _service(text: ServiceNames) -> str:
+def _write_service(text: ServiceNames) -> str:
     """A person's file."""
     name = one_line(text.service.name)
-    mark = [f"@ferrule.service({quoted(text.service.name)})"] if _ENTRY.fullmatch(text.service.name) else []
+    mark = [f"@ferrule.service({quote(text.service.name)})"] if _ENTRY.fullmatch(text.service.name) else []
     about = ["Make the service, when a tool first needs it.", ""]
     about += ["It may also ask for `config`, for a section (`mail_config`) and for other services."]
-    return _joined(
+    return _join_lines(
         [
-            *docstring([f"The service {name}. {_YOURS}"]),
+            *write_docstring([f"The service {name}. {_YOURS}"]),
             *_FUTURE,
             "import logging",
             *(["", "import ferrule"] if mark else []),
             "",
             "",
             f"class {text.interface}:",
-            *docstring(split_lines(text.service.description) or [f"What tools know as {name}."], _INDENT),
+            *write_docstring(split_lines(text.service.description) or [f"What tools know as {name}."], _INDENT),
             "",
             "",
             *mark,
-            *call(f"def {text.factory}(", ["logger: logging.Logger"], end=f") -> {text.interface}:"),
-            *docstring(about, _INDENT),
+            *write_call(f"def {text.factory}(", ["logger: logging.Logger"], end=f") -> {text.interface}:"),
+            *write_docstring(about, _INDENT),
             f"{_INDENT}# TODO: make it.",
             f"{_INDENT}return {text.interface}()",
         ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ferrule.contracts.language import StubOutput, StubPlan
-from ferrule.definitions.stubs.languages.python.client import client_files
-from ferrule.definitions.stubs.languages.python.implementation import implementation_files
-from ferrule.definitions.stubs.languages.python.project import next_steps, project_files
+from ferrule.definitions.stubs.languages.python.client import write_client
+from ferrule.definitions.stubs.languages.python.implementation import write_implementation
+from ferrule.definitions.stubs.languages.python.project import next_steps, write_project
 from ferrule.definitions.stubs.languages.python.records import KEYWORDS
 
 _IMPORTED = """
@@ -33,9 +33,9 @@ class Python:
     def write(self, plan: StubPlan) -> StubOutput:
         """All files of a plan."""
         plan = replace(plan, flavour=plan.flavour or self.flavours[0])
-        files, notes = client_files(plan) if plan.kind == "client" else implementation_files(plan)
+        files, notes = write_client(plan) if plan.kind == "client" else write_implementation(plan)
         if plan.is_project:
-            files += project_files(plan)
+            files += write_project(plan)
         return StubOutput(tuple(files), tuple(notes), next_steps(plan))
 
 

@@ -19,24 +19,27 @@ _FLAVOURS = {"msgspec": ["msgspec>=0.19"], "pydantic": ["pydantic>=2.6"]}
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
-def project_files(plan: StubPlan) -> list[SourceFile]:
+def write_project(plan: StubPlan) -> list[SourceFile]:
     """The files of the project. Those that a person would change are theirs."""
-    shared = [SourceFile("pyproject.toml", _packaging(plan), "yours"), SourceFile("README.md", _readme(plan), "yours")]
+    shared = [
+        SourceFile("pyproject.toml", _write_packaging(plan), "yours"),
+        SourceFile("README.md", _write_readme(plan), "yours"),
+    ]
     if plan.kind == "client" or plan.place != ".":
         return shared
-    settings = f"namespace = {_toml(_slug(plan.project.name))}\n\n{function_settings('.')}"
+    settings = f"namespace = {_toml(_slug(plan.project.name))}\n\n{write_function_settings('.')}"
     return [*shared, SourceFile("ferrule.toml", settings, "yours")]
 
 
 def next_steps(plan: StubPlan) -> tuple[NextStep, ...]:
     """How the packages come in that the stubs need, and how the functions are put behind their definitions."""
     if plan.kind == "client":
-        return tuple(_installing(plan))
-    settings = function_settings(plan.place).replace("[functions]\n", "").strip().replace("\n", " and ")
-    return (*_installing(plan), NextStep(f"write {settings} below [functions] in ferrule.toml", is_command=False))
+        return tuple(_list_installs(plan))
+    settings = write_function_settings(plan.place).replace("[functions]\n", "").strip().replace("\n", " and ")
+    return (*_list_installs(plan), NextStep(f"write {settings} below [functions] in ferrule.toml", is_command=False))
 
 
-def _installing(plan: StubPlan) -> Iterator[NextStep]:
+def _list_installs(plan: StubPlan) -> Iterator[NextStep]:
     """Ferrule itself is there, and brings its own packages along."""
     needs = _FLAVOURS[plan.flavour] if plan.flavour == "pydantic" else []
     if plan.is_project and plan.flavour == "pydantic":
@@ -61,7 +64,7 @@ def _distribution(name: str) -> str:
     return _UNFIT.sub("-", _slug(name).lower()).strip("-") or "tools"
 
 
-def _packaging(plan: StubPlan) -> str:
+def _write_packaging(plan: StubPlan) -> str:
     project = plan.project
     version = project.version if _VERSION.fullmatch(project.version) else "0.1.0"
     needs = ["ferrule", *_FLAVOURS[plan.flavour]]
@@ -96,19 +99,19 @@ def _packaging(plan: StubPlan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _readme(plan: StubPlan) -> str:
+def _write_readme(plan: StubPlan) -> str:
     title = one_line(plan.project.name) or "Tools"
     title = re.sub(r"[^\w .-]", "", title) or "Tools"
     if plan.kind == "client":
-        return _client_page(title, plan)
-    return _PAGE.format(title=title, settings=_indented(plan.place))
+        return _write_client_page(title, plan)
+    return _PAGE.format(title=title, settings=_indent_settings(plan.place))
 
 
-def _indented(place: str) -> str:
-    return function_settings(place).replace("\n", "\n    ").rstrip(" ")
+def _indent_settings(place: str) -> str:
+    return write_function_settings(place).replace("\n", "\n    ").rstrip(" ")
 
 
-def function_settings(place: str) -> str:
+def write_function_settings(place: str) -> str:
     """The lines of `ferrule.toml` that let Ferrule find the functions in a folder, seen from its workspace."""
     paths = "" if place in ("", ".") else f"paths = {json.dumps([place])}\n"
     return f'[functions]\n{paths}modules = ["{REGISTRY}"]\n'
@@ -152,17 +155,17 @@ A call that has no result raises an error of its class, all under `CallError`. A
 """
 
 
-def _client_page(title: str, plan: StubPlan) -> str:
+def _write_client_page(title: str, plan: StubPlan) -> str:
     tool = next(iter(plan.tools), None)
     if tool is None:
         return _CLIENT_PAGE.format(title=title, imports="", call="            pass\n")
     kind = f"{tool.type_name}Input"
     imports = f"\n\n    from client.{tool.stem} import {kind}, {tool.stem}"
-    line = f"            print(await {tool.stem}(caller, {_example(tool, kind)}))\n"
+    line = f"            print(await {tool.stem}(caller, {_write_example(tool, kind)}))\n"
     return _CLIENT_PAGE.format(title=title, imports=imports, call=line)
 
 
-def _example(tool: ToolPlan, kind: str) -> str:
+def _write_example(tool: ToolPlan, kind: str) -> str:
     """An input to be filled in."""
     root = tool.input.find_declaration(tool.input.root.name)
     if not isinstance(root, RecordType):

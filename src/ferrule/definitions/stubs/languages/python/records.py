@@ -11,8 +11,15 @@ from typing import NamedTuple
 
 from ferrule.contracts.type_tree import Anything, RecordMember, RecordType
 from ferrule.definitions.stubs.identifiers import Style, identifiers, snake
-from ferrule.definitions.stubs.languages.python.annotations import Annotations, joined
-from ferrule.definitions.stubs.languages.python.source_text import call, comment, docstring, kept, quoted, told
+from ferrule.definitions.stubs.languages.python.annotations import PythonAnnotations, join_types
+from ferrule.definitions.stubs.languages.python.source_text import (
+    keep_line,
+    quote,
+    write_call,
+    write_comment,
+    write_docstring,
+    write_words,
+)
 
 _LONGEST = 48
 _ANNOTATIONS = frozenset(
@@ -47,7 +54,7 @@ def member_names(record: RecordType) -> dict[str, str]:
     return identifiers([member.name for member in record.members], Style(snake, _TAKEN, longest=_LONGEST))
 
 
-def class_of(record: RecordType, annotations: Annotations) -> list[str]:
+def write_class(record: RecordType, annotations: PythonAnnotations) -> list[str]:
     """The lines of a record's class."""
     flavour = annotations.flavour
     names = member_names(record)
@@ -55,18 +62,18 @@ def class_of(record: RecordType, annotations: Annotations) -> list[str]:
     for member in record.members:
         if member not in members:
             annotations.note(record, f"msgspec cannot name the member {member.name!r}; it is among the others")
-    fields = [_field(member, names[member.name], record, annotations) for member in members]
+    fields = [_make_field(member, names[member.name], record, annotations) for member in members]
     is_open = record.openness == "open" or len(members) < len(record.members)
     match flavour:
         case "pydantic":
-            return _model(record, fields, annotations, names)
+            return _write_model(record, fields, annotations, names)
         case _:
             annotations.uses.add("msgspec")
             options = ["msgspec.Struct", "kw_only=True", "omit_defaults=True"]
             options += ["forbid_unknown_fields=True"] if record.openness == "closed" and not is_open else []
-            head = call(f"class {record.name}(", options, end="):")
-    fields += [_rest(record, names, annotations, is_mixed=len(members) < len(record.members))] if is_open else []
-    return [*head, *_body(record, fields, "msgspec.field(")]
+            head = write_call(f"class {record.name}(", options, end="):")
+    fields += [_make_rest(record, names, annotations, is_mixed=len(members) < len(record.members))] if is_open else []
+    return [*head, *_write_body(record, fields, "msgspec.field(")]
 
 
 def _is_plain_name(name: str) -> bool:
@@ -74,38 +81,42 @@ def _is_plain_name(name: str) -> bool:
     return bool(name) and name.isprintable() and not set(name) & set('\\"')
 
 
-def _field(member: RecordMember, name: str, record: RecordType, annotations: Annotations) -> FieldText:
-    annotation = annotations.of(member.type, record)
+def _make_field(member: RecordMember, name: str, record: RecordType, annotations: PythonAnnotations) -> FieldText:
+    annotation = annotations.write(member.type, record)
     default, arguments = "", []
     is_model = annotations.flavour == "pydantic"
     if annotations.has_three_states(member) and not is_model:
         annotations.uses.add("UNSET")
         annotation, default = f"{annotation} | UnsetType", "UNSET"
     elif not member.is_required:
-        annotation, default = joined([annotation.removesuffix(" | None"), "None"]), "None"
+        annotation, default = join_types([annotation.removesuffix(" | None"), "None"]), "None"
         if is_model and annotations.has_three_states(member):
             arguments = ['json_schema_extra={"nullable": True}']
     if name != member.name:
-        wire = quoted(member.name)
+        wire = quote(member.name)
         ways = {
             "msgspec": [f"name={wire}"],
             "pydantic": [f"validation_alias={wire}", f"serialization_alias={wire}"],
         }
         arguments = [*ways[annotations.flavour], *arguments]
-    return FieldText(name, annotation, default, arguments, told(member.words, member.type))
+    return FieldText(name, annotation, default, arguments, write_words(member.words, member.type))
 
 
-def _rest(record: RecordType, names: dict[str, str], annotations: Annotations, *, is_mixed: bool) -> FieldText:
+def _make_rest(
+    record: RecordType, names: dict[str, str], annotations: PythonAnnotations, *, is_mixed: bool
+) -> FieldText:
     taken = {*names, *names.values()}
     ways = ("extra", "extra_members", *(f"extra_members_{number}" for number in range(2, len(taken) + 3)))
     name = next(each for each in ways if each not in taken)
-    said = annotations.of(Anything() if is_mixed or record.extra is None else record.extra, record)
+    said = annotations.write(Anything() if is_mixed or record.extra is None else record.extra, record)
     annotations.uses.add("Annotated")
     annotation = f'Annotated[dict[str, {said}], msgspec.Meta(extra={{"rest": True}})]'
     return FieldText(name, annotation, "", ["default_factory=dict"], ["Members that it does not name."])
 
 
-def _model(record: RecordType, fields: list[FieldText], annotations: Annotations, names: dict[str, str]) -> list[str]:
+def _write_model(
+    record: RecordType, fields: list[FieldText], annotations: PythonAnnotations, names: dict[str, str]
+) -> list[str]:
     annotations.uses.add("BaseModel")
     options = {"closed": ['extra="forbid"'], "silent": [], "open": ['extra="allow"']}[record.openness]
     if record.openness == "open" and not isinstance(record.extra, Anything | None):
@@ -117,21 +128,23 @@ def _model(record: RecordType, fields: list[FieldText], annotations: Annotations
     before: list[str] = []
     if options:
         annotations.uses.add("ConfigDict")
-        before = call("model_config = ConfigDict(", options, _INDENT)
-    return [f"class {record.name}(BaseModel):", *_body(record, fields, "Field(", before)]
+        before = write_call("model_config = ConfigDict(", options, _INDENT)
+    return [f"class {record.name}(BaseModel):", *_write_body(record, fields, "Field(", before)]
 
 
-def _body(record: RecordType, fields: list[FieldText], function: str, before: list[str] | None = None) -> list[str]:
-    lines = [line for each in fields for line in _lines(each, function)]
-    parts = [docstring(told(record.words), _INDENT), before or [], lines]
+def _write_body(
+    record: RecordType, fields: list[FieldText], function: str, before: list[str] | None = None
+) -> list[str]:
+    lines = [line for each in fields for line in _write_field(each, function)]
+    parts = [write_docstring(write_words(record.words), _INDENT), before or [], lines]
     body = [line for part in parts if part for line in ("", *part)][1:]
     return body or [f"{_INDENT}pass"]
 
 
-def _lines(field: FieldText, function: str) -> list[str]:
+def _write_field(field: FieldText, function: str) -> list[str]:
     head = f"{field.name}: {field.annotation}"
-    words = comment(field.words, _INDENT)
+    words = write_comment(field.words, _INDENT)
     if field.arguments:
         default = [f"default={field.default}"] if field.default else []
-        return [*words, *call(f"{head} = {function}", [*default, *field.arguments], _INDENT)]
-    return [*words, kept(f"{_INDENT}{head}{f' = {field.default}' if field.default else ''}")]
+        return [*words, *write_call(f"{head} = {function}", [*default, *field.arguments], _INDENT)]
+    return [*words, keep_line(f"{_INDENT}{head}{f' = {field.default}' if field.default else ''}")]

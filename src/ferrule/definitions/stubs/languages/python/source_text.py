@@ -25,18 +25,18 @@ _ORDER = re.compile(r"#+\s*(noqa|ruff|flake8|fmt|type|mypy|pyright|pylint|isort|
 """What tools would obey although it stands within a comment."""
 
 
-def literal(value: str | int | float | bool | None) -> str:
+def write_literal(value: str | int | float | bool | None) -> str:
     """A value as Python writes it."""
-    return quoted(value) if isinstance(value, str) else repr(value)
+    return quote(value) if isinstance(value, str) else repr(value)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A text in the quotes that need fewer escapes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
-    return quote + "".join(_escaped(one, quote) for one in text) + quote
+    return quote + "".join(_escape(one, quote) for one in text) + quote
 
 
-def _escaped(one: str, quote: str) -> str:
+def _escape(one: str, quote: str) -> str:
     if one in _ESCAPES:
         return _ESCAPES[one]
     if one == quote:
@@ -52,17 +52,17 @@ def fits(line: str) -> bool:
     return (len(line) if line.isascii() else 2 * len(line)) <= WIDTH
 
 
-def kept(line: str) -> str:
+def keep_line(line: str) -> str:
     """A line that cannot be broken."""
     return line if fits(line) else line + SKIP
 
 
-def call(head: str, arguments: Sequence[str], indent: str = "", end: str = ")", opened: str = "") -> list[str]:
+def write_call(head: str, arguments: Sequence[str], indent: str = "", end: str = ")", opened: str = "") -> list[str]:
     """What ends in brackets, on one line where it fits, else with an argument on each: `x = f(` and `a`, `b`. `opened`: a bracket
     that only the long form has."""
     whole = f"{indent}{head}{', '.join(arguments)}{end}"
     if not arguments or fits(whole):
-        return [kept(whole)]
+        return [keep_line(whole)]
     last = ")" if opened else end
     lines = [f"{indent}{head}{opened}", *(f"{indent}    {argument}," for argument in arguments), f"{indent}{last}"]
     if not all(fits(line) for line in lines):
@@ -70,18 +70,18 @@ def call(head: str, arguments: Sequence[str], indent: str = "", end: str = ")", 
     return lines
 
 
-def imported(module: str, names: Iterable[str]) -> list[str]:
+def write_import(module: str, names: Iterable[str]) -> list[str]:
     """`from module import …`; nothing where there are no names."""
     listed = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name.lower()))
-    return call(f"from {module} import ", listed, end="", opened="(") if listed else []
+    return write_call(f"from {module} import ", listed, end="", opened="(") if listed else []
 
 
-def natural(name: str) -> list[tuple[int, str]]:
+def natural_key(name: str) -> list[tuple[int, str]]:
     """Names with numbers by the numbers' size, as linters sort imports."""
     return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", name)]
 
 
-def wrapped(lines: Iterable[str], room: int) -> list[str]:
+def wrap_lines(lines: Iterable[str], room: int) -> list[str]:
     """The lines, long ones broken between words. Lines that are indented stay."""
     found: list[str] = []
     for line in lines:
@@ -92,16 +92,16 @@ def wrapped(lines: Iterable[str], room: int) -> list[str]:
     return found
 
 
-def comment(lines: Iterable[str], indent: str = "", mark: str = "#:") -> list[str]:
+def write_comment(lines: Iterable[str], indent: str = "", mark: str = "#:") -> list[str]:
     """Lines before what they are about. `#:` is also what makes them harmless: no tool takes `#: fmt: off` for an order."""
     room = WIDTH - len(indent) - len(mark) - 1
     lines = (_ORDER.sub(r"\1", line) for line in lines)
-    return [f"{indent}{mark} {line}".rstrip() for line in wrapped(lines, room)]
+    return [f"{indent}{mark} {line}".rstrip() for line in wrap_lines(lines, room)]
 
 
-def docstring(lines: Sequence[str], indent: str = "") -> list[str]:
+def write_docstring(lines: Sequence[str], indent: str = "") -> list[str]:
     """What a module, a class or a function says about itself; nothing where there is nothing to say."""
-    told = [_documented(line) for line in wrapped([line.rstrip() for line in lines], WIDTH - len(indent) - 8)]
+    told = [_escape_docstring(line) for line in wrap_lines([line.rstrip() for line in lines], WIDTH - len(indent) - 8)]
     if not told:
         return []
     told = [told[0].lstrip(), *dedent("\n".join(told[1:])).split("\n")] if len(told) > 1 else [told[0].lstrip()]
@@ -113,11 +113,11 @@ def docstring(lines: Sequence[str], indent: str = "") -> list[str]:
     return [f'{indent}"""{told[0]}', *inner, f'{indent}"""']
 
 
-def _documented(line: str) -> str:
+def _escape_docstring(line: str) -> str:
     return line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
-def told(words: TypeAnnotations, made: Type | None = None) -> list[str]:
+def write_words(words: TypeAnnotations, made: Type | None = None) -> list[str]:
     """The lines about a type or a member."""
     lines, notes = split_lines(words.description), describe_type(words, made)
     return [*lines, *([""] if lines and notes else []), *notes]

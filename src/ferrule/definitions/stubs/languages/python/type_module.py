@@ -8,14 +8,14 @@ from ferrule.contracts.language import ToolNote, ToolPlan
 from ferrule.contracts.type_tree import Declaration, RecordType, TypeTree
 from ferrule.definitions.stubs import comments
 from ferrule.definitions.stubs.comments import name_source, one_line, split_lines
-from ferrule.definitions.stubs.languages.python.annotations import Annotations
-from ferrule.definitions.stubs.languages.python.records import class_of
+from ferrule.definitions.stubs.languages.python.annotations import PythonAnnotations
+from ferrule.definitions.stubs.languages.python.records import write_class
 from ferrule.definitions.stubs.languages.python.source_text import (
-    comment,
-    docstring,
-    imported,
-    kept,
-    told,
+    keep_line,
+    write_comment,
+    write_docstring,
+    write_import,
+    write_words,
 )
 from ferrule.definitions.stubs.type_walk import names_in, parts_of
 
@@ -23,12 +23,12 @@ GENERATED = f"# {comments.GENERATED}"
 _TYPING = ("Annotated", "Any", "Literal", "TypeAlias", "Unpack")
 
 
-def header(tool: ToolPlan) -> str:
+def write_header(tool: ToolPlan) -> str:
     """The first line of a tool's generated file."""
     return f"# {name_source(tool)}"
 
 
-def type_module(
+def write_type_module(
     tool: ToolPlan, flavour: str, more: tuple[set[str], list[str], list[str]]
 ) -> tuple[str, list[ToolNote]]:
     """The text of the module, and where its types are looser than a reader would expect. `more`: names of `typing`, further
@@ -38,49 +38,49 @@ def type_module(
     notes: list[ToolNote] = []
     for tree in (tool.input, tool.output):
         if tree is not None:
-            annotations = Annotations(tree, flavour)
-            body += _declarations(tree, annotations)
+            annotations = PythonAnnotations(tree, flavour)
+            body += _write_declarations(tree, annotations)
             uses |= annotations.uses
             notes += [ToolNote(tool.tool_id, note) for note in annotations.notes]
     if len(body) > 2 and not body[2].startswith(("class ", "@")):
         body = body[1:]
-    lines = [header(tool), *docstring(_about(tool)), "", "from __future__ import annotations", ""]
-    lines += [*_imports(uses, imports), *body, *ends]
+    lines = [write_header(tool), *write_docstring(_describe_module(tool)), "", "from __future__ import annotations", ""]
+    lines += [*_write_imports(uses, imports), *body, *ends]
     return "\n".join(lines) + "\n", notes
 
 
-def _about(tool: ToolPlan) -> list[str]:
+def _describe_module(tool: ToolPlan) -> list[str]:
     name = one_line(tool.name) or "the tool"
     about = split_lines(tool.description)
     return [f"What {name} takes and gives.", *(["", *about] if about else [])]
 
 
-def _imports(uses: set[str], imports: list[str]) -> list[str]:
+def _write_imports(uses: set[str], imports: list[str]) -> list[str]:
     """Only what the module uses."""
-    standard = imported("typing", [name for name in _TYPING if name in uses])
+    standard = write_import("typing", [name for name in _TYPING if name in uses])
     third = ["import msgspec"] if "msgspec" in uses else []
-    third += imported("msgspec", ["UNSET", "UnsetType"] if "UNSET" in uses else [])
-    third += imported("pydantic", [name for name in ("BaseModel", "ConfigDict", "Field") if name in uses])
+    third += write_import("msgspec", ["UNSET", "UnsetType"] if "UNSET" in uses else [])
+    third += write_import("pydantic", [name for name in ("BaseModel", "ConfigDict", "Field") if name in uses])
     third = sorted([*imports, *third], key=lambda line: (not line.startswith("import "), line))
     return [*standard, *([""] if standard and third else []), *third]
 
 
-def _declarations(tree: TypeTree, annotations: Annotations) -> list[str]:
+def _write_declarations(tree: TypeTree, annotations: PythonAnnotations) -> list[str]:
     lines: list[str] = []
     for each in tree.declarations:
         if isinstance(each, RecordType):
-            lines += ["", "", *class_of(each, annotations)]
+            lines += ["", "", *write_class(each, annotations)]
     aliases = [each for each in tree.declarations if not isinstance(each, RecordType)]
     annotations.written = set()
-    for each in _in_order(aliases):
+    for each in _sort_aliases(aliases):
         annotations.uses.add("TypeAlias")
-        line = kept(f"{each.name}: TypeAlias = {annotations.said(each)}")
-        lines += ["", *([""] if not annotations.written else []), *comment(told(each.words)), line]
+        line = keep_line(f"{each.name}: TypeAlias = {annotations.write_target(each)}")
+        lines += ["", *([""] if not annotations.written else []), *write_comment(write_words(each.words)), line]
         annotations.written.add(each.name)
     return lines
 
 
-def _in_order(aliases: Sequence[Declaration]) -> list[Declaration]:
+def _sort_aliases(aliases: Sequence[Declaration]) -> list[Declaration]:
     """Each after what it needs, but for those that need themselves."""
     needs = {each.name: {name for part in parts_of(each) for name in names_in(part)} for each in aliases}
     pending, found = list(aliases), list[Declaration]()

@@ -7,18 +7,24 @@ from collections.abc import Sequence
 
 from ferrule.contracts.language import SourceFile
 from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
-from ferrule.definitions.stubs.languages.rust.text import GENERATED, assigned, lines, literal, member_names
+from ferrule.definitions.stubs.languages.rust.text import (
+    GENERATED,
+    document_lines,
+    name_members,
+    write_assignment,
+    write_literal,
+)
 from ferrule.definitions.stubs.surroundings import SectionNames, has_variables, split_setting
 from ferrule.model.value import JsonValue
 
 _I64 = 2**63
 
 
-def config_file(around: RustSurroundings) -> SourceFile:
+def write_config(around: RustSurroundings) -> SourceFile:
     """Writes `src/config.rs`."""
     sections = around.sections.values()
     members = [(each.field, each.type, f"{each.type}::from_env()") for each in sections]
-    structs = "\n".join([_struct("Config", "All settings.", members), *map(_section, sections)])
+    structs = "\n".join([_write_struct("Config", "All settings.", members), *map(_write_section, sections)])
     variable = _VARIABLE_OF if any(has_variables(dict(each.section.settings)) for each in sections) else ""
     about = "//! Settings of the agent file. `$NAME` in them is a variable of the environment."
     return SourceFile("src/config.rs", f"{GENERATED}\n{about}\n\n{structs}{variable}", "generated")
@@ -36,9 +42,9 @@ fn variable(name: &str, otherwise: &str) -> String {
 """
 
 
-def _struct(name: str, words: str, members: Sequence[tuple[str, str, str]]) -> str:
-    declared = "".join(assigned(f"pub {field}:", kind, ",", 4) for field, kind, _ in members)
-    made = "".join(assigned(f"{field}:", value, ",", 12) for field, _, value in members)
+def _write_struct(name: str, words: str, members: Sequence[tuple[str, str, str]]) -> str:
+    declared = "".join(write_assignment(f"pub {field}:", kind, ",", 4) for field, kind, _ in members)
+    made = "".join(write_assignment(f"{field}:", value, ",", 12) for field, _, value in members)
     body, value = (f" {{\n{declared}}}", f"{name} {{\n{made}        }}") if members else (" {}", f"{name} {{}}")
     return f"""/// {words}
 #[derive(Debug, Clone, PartialEq)]
@@ -53,14 +59,14 @@ impl {name} {{
 """
 
 
-def _section(names: SectionNames) -> str:
+def _write_section(names: SectionNames) -> str:
     settings = names.section.settings
-    fields = member_names(settings)
-    members = [(fields[key], *_setting(value)) for key, value in settings.items()]
-    return _struct(names.type, f"The settings of {' '.join(lines(names.section.name))}.", members)
+    fields = name_members(settings)
+    members = [(fields[key], *_write_setting(value)) for key, value in settings.items()]
+    return _write_struct(names.type, f"The settings of {' '.join(document_lines(names.section.name))}.", members)
 
 
-def _setting(value: JsonValue) -> tuple[str, str]:
+def _write_setting(value: JsonValue) -> tuple[str, str]:
     """The type of a setting, and the expression that gives it."""
     match value:
         case bool():
@@ -70,15 +76,17 @@ def _setting(value: JsonValue) -> tuple[str, str]:
         case float():
             return "f64", repr(value)
         case str():
-            return "String", _text(value)
+            return "String", _write_text(value)
         case _:
-            return "serde_json::Value", f"serde_json::json!({_json(value)})"
+            return "serde_json::Value", f"serde_json::json!({_write_json(value)})"
 
 
-def _text(text: str) -> str:
+def _write_text(text: str) -> str:
     """Writes a text with the environment's part of it."""
     parts = [
-        literal(each) if isinstance(each, str) else f"&variable({literal(each.name)}, {literal(each.otherwise or '')})"
+        write_literal(each)
+        if isinstance(each, str)
+        else f"&variable({write_literal(each.name)}, {write_literal(each.otherwise or '')})"
         for each in split_setting(text)
     ]
     if len(parts) > 1:
@@ -86,18 +94,18 @@ def _text(text: str) -> str:
     return parts[0].removeprefix("&") if parts[0].startswith("&") else f"{parts[0]}.to_string()"
 
 
-def _json(value: JsonValue) -> str:
+def _write_json(value: JsonValue) -> str:
     match value:
         case dict():
             return (
-                f"{{ {', '.join(f'{literal(name)}: {_json(each)}' for name, each in value.items())} }}"
+                f"{{ {', '.join(f'{write_literal(name)}: {_write_json(each)}' for name, each in value.items())} }}"
                 if value
                 else "{}"
             )
         case list():
-            return f"[{', '.join(map(_json, value))}]"
+            return f"[{', '.join(map(_write_json, value))}]"
         case str():
-            return _text(value)
+            return _write_text(value)
         case int() if not -_I64 <= value < _I64 and not isinstance(value, bool):
             return repr(float(value))
         case _:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import NextStep, SourceFile, StubOutput, StubPlan, ToolNote
-from ferrule.definitions.stubs.languages.rust.client import client_files
-from ferrule.definitions.stubs.languages.rust.project import shared_files
+from ferrule.definitions.stubs.languages.rust.client import write_client
+from ferrule.definitions.stubs.languages.rust.project import write_shared
 from ferrule.definitions.stubs.languages.rust.surroundings import RustSurroundings
 from ferrule.definitions.stubs.languages.rust.text import RESERVED_STEMS, RESERVED_TYPES
-from ferrule.definitions.stubs.languages.rust.tools import generated_file, handler_file
+from ferrule.definitions.stubs.languages.rust.tools import write_generated, write_handler
 
 
 class Rust:
@@ -22,7 +22,7 @@ class Rust:
 
     def write(self, plan: StubPlan) -> StubOutput:
         """All files of a plan."""
-        return client_files(plan) if plan.kind == "client" else _implementation(plan)
+        return write_client(plan) if plan.kind == "client" else _implementation(plan)
 
 
 def _implementation(plan: StubPlan) -> StubOutput:
@@ -32,11 +32,11 @@ def _implementation(plan: StubPlan) -> StubOutput:
     files: list[SourceFile] = []
     notes: list[ToolNote] = []
     for tool in tools:
-        made, found = generated_file(tool)
-        files += [handler_file(tool, around), made]
+        made, found = write_generated(tool)
+        files += [write_handler(tool, around), made]
         notes += found
     steps = (NextStep("cargo test"),) if plan.is_project else ()
-    return StubOutput((*files, *shared_files(plan, tools, around)), tuple(notes), steps)
+    return StubOutput((*files, *write_shared(plan, tools, around)), tuple(notes), steps)
 
 
 LANGUAGE = Rust()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import StubPlan
-from ferrule.definitions.stubs.languages.rust.text import lines
+from ferrule.definitions.stubs.languages.rust.text import document_lines
 
 
-def _titled(plan: StubPlan, package: str) -> str:
+def _write_title(plan: StubPlan, package: str) -> str:
     """The beginning of a README: what the agent or the workspace is called and for."""
-    title = " ".join(lines(plan.project.name)) or package
-    about = "\n".join(lines(plan.project.description))
+    title = " ".join(document_lines(plan.project.name)) or package
+    about = "\n".join(document_lines(plan.project.description))
     return f"# {title}\n\n{about}\n" if about else f"# {title}\n"
 
 
-def readme(plan: StubPlan, package: str) -> str:
+def write_readme(plan: StubPlan, package: str) -> str:
     """Of a project that serves tools."""
-    return f"""{_titled(plan, package)}
+    return f"""{_write_title(plan, package)}
 An MCP server over standard input and output. `src/tools/<tool>.rs` is yours to write; what is in
 `src/tools/generated` and `src/tools/support` is written again by every run of `ferrule gen rust`.
 
@@ -36,12 +36,12 @@ To let Ferrule run the tools, name the program in the `ferrule.toml` of their wo
 """
 
 
-def client_readme(plan: StubPlan, package: str) -> str:
+def write_client_readme(plan: StubPlan, package: str) -> str:
     """Of a library that calls tools."""
     crate = package.replace("-", "_")
     tool = next(iter(plan.tools), None)
     stem, kind = (tool.stem, tool.input.root.name) if tool is not None else ("tool_name", "ToolNameInput")
-    return f"""{_titled(plan, package)}
+    return f"""{_write_title(plan, package)}
 A typed client of tools that a running Ferrule serves: `src/client` has a method of `Client` for each
 tool, and is written again by every run of `ferrule gen rust`.
 

@@ -11,7 +11,7 @@ from ferrule.definitions.stubs.languages.rust.text import DEVICES, KEYWORDS, MEM
 from ferrule.definitions.stubs.surroundings import Naming, ToolSurroundings
 
 
-class Parameter(NamedTuple):
+class HandlerParameter(NamedTuple):
     """A parameter of a tool's function."""
 
     name: str
@@ -29,32 +29,32 @@ class RustSurroundings(ToolSurroundings):
             types=Style(pascal, acronyms=plan.project.acronyms, longest=50),
             factories=MEMBERS,
             fields=MEMBERS,
-            modules=_modules,
+            modules=_name_modules,
             no_types=RESERVED_TYPES,
             no_parameters={"input", "context"},
             no_variables={"config", "context", "descriptor", "input", "tools"},
         )
         super().__init__(plan, naming)
 
-    def function_parameters(self, tool: ToolPlan) -> list[Parameter]:
+    def function_parameters(self, tool: ToolPlan) -> list[HandlerParameter]:
         """Returns what a tool is given, in the order of its definition."""
         found = []
         for name, injected in self.parameters(tool):
             match injected.kind:
                 case "logger":
-                    found.append(Parameter(name, "Logger", "Logger"))
+                    found.append(HandlerParameter(name, "Logger", "Logger"))
                 case "config":
-                    found.append(Parameter(name, "Arc<crate::config::Config>", "config.clone()"))
+                    found.append(HandlerParameter(name, "Arc<crate::config::Config>", "config.clone()"))
                 case "section":
                     section = self.sections[injected.name]
                     kind = f"crate::config::{section.type}"
-                    found.append(Parameter(name, kind, f"config.{section.field}.clone()"))
+                    found.append(HandlerParameter(name, kind, f"config.{section.field}.clone()"))
                 case "service":
                     service = self.services[injected.name]
                     kind = f"Arc<dyn crate::services::{service.module}::{service.interface}>"
-                    found.append(Parameter(name, kind, f"{service.variable}.clone()"))
+                    found.append(HandlerParameter(name, kind, f"{service.variable}.clone()"))
         return found
 
 
-def _modules(names: Iterable[str]) -> dict[str, str]:
+def _name_modules(names: Iterable[str]) -> dict[str, str]:
     return identifiers(names, MEMBERS, ["mod", *KEYWORDS, *DEVICES])

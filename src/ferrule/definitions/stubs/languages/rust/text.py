@@ -26,12 +26,12 @@ _PLAIN = frozenset(map(chr, [*range(0x20, 0x7F), *(code for code in range(0xA1, 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
-def literal(text: str) -> str:
+def write_literal(text: str) -> str:
     """A string literal."""
-    return f'"{"".join(_escaped(one) for one in text)}"'
+    return f'"{"".join(_escape(one) for one in text)}"'
 
 
-def _escaped(one: str) -> str:
+def _escape(one: str) -> str:
     if one in _ESCAPES:
         return _ESCAPES[one]
     if one in _PLAIN:
@@ -39,7 +39,7 @@ def _escaped(one: str) -> str:
     return "\\u{fffd}" if 0xD800 <= ord(one) < 0xE000 else f"\\u{{{ord(one):x}}}"
 
 
-def raw(value: msgspec.Raw) -> str:
+def write_raw(value: msgspec.Raw) -> str:
     """JSON in lines and in ASCII, as a raw string literal."""
     lines = msgspec.json.format(value, indent=2).decode()
     text = lines if lines.isascii() else "".join(one if one.isascii() else _units(one) for one in lines)
@@ -54,7 +54,7 @@ def _units(one: str) -> str:
     return "".join(f"\\u{data[at]:02x}{data[at + 1]:02x}" for at in range(0, len(data), 2))
 
 
-def lines(text: str) -> list[str]:
+def document_lines(text: str) -> list[str]:
     """Writes the lines of a description as documentation: no indentation, since rustdoc would take that for code."""
     return [_document(line) for line in split_lines(text)]
 
@@ -64,7 +64,7 @@ def _document(line: str) -> str:
     return _FENCES.sub(lambda fence: "".join(f"\\{one}" for one in fence.group()), plain)
 
 
-def documentation(paragraphs: Sequence[Sequence[str]], indent: int = 0, mark: str = "///") -> str:
+def write_documentation(paragraphs: Sequence[Sequence[str]], indent: int = 0, mark: str = "///") -> str:
     """A documentation comment of paragraphs, each some lines; nothing for nothing."""
     listed: list[str] = []
     for paragraph in filter(None, paragraphs):
@@ -72,7 +72,7 @@ def documentation(paragraphs: Sequence[Sequence[str]], indent: int = 0, mark: st
     return "".join(f"{' ' * indent}{mark} {line}".rstrip() + "\n" for line in listed)
 
 
-def assigned(before: str, value: str, after: str, indent: int = 0) -> str:
+def write_assignment(before: str, value: str, after: str, indent: int = 0) -> str:
     """`name: Type,` or `const NAME: &str = "…";`: what does not fit the line begins the next one."""
     start = " " * indent
     line = f"{start}{before} {value}{after}\n"
@@ -80,14 +80,14 @@ def assigned(before: str, value: str, after: str, indent: int = 0) -> str:
     return f"{start}{before}\n{start}    {value}{after}\n" if is_next else line
 
 
-def attribute(inside: str, indent: int = 4) -> str:
+def write_attribute(inside: str, indent: int = 4) -> str:
     """`#[serde(…)]` with one thing in it."""
     start = " " * indent
     line = f"{start}#[serde({inside})]\n"
     return line if len(line) <= _COLUMNS else f"{start}#[serde(\n{start}    {inside}\n{start})]\n"
 
 
-def call(before: str, arguments: Sequence[str], after: str, indent: int) -> str:
+def write_call(before: str, arguments: Sequence[str], after: str, indent: int) -> str:
     """`let x = f(a, b);`."""
     start, inside = " " * indent, ", ".join(arguments)
     line = f"{start}{before}({inside}){after}\n"
@@ -96,7 +96,7 @@ def call(before: str, arguments: Sequence[str], after: str, indent: int) -> str:
     return f"{start}{before}(\n" + "".join(f"{start}    {each},\n" for each in arguments) + f"{start}){after}\n"
 
 
-def signature(before: str, parameters: Sequence[str], gives: str, indent: int = 0) -> str:
+def write_signature(before: str, parameters: Sequence[str], gives: str, indent: int = 0) -> str:
     """`pub fn f(a: A) -> B {`."""
     start = " " * indent
     line = f"{start}{before}({', '.join(parameters)}) -> {gives} {{\n"
@@ -136,17 +136,17 @@ _VARIANTS = Style(pascal, frozenset({"Self"}), longest=50)
 _REST = ("extra", "other_members", "further_members", "members_without_name")
 
 
-def member_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+def name_members(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
     """Identifiers of fields and parameters."""
     return identifiers(names, MEMBERS, taken)
 
 
-def variant_names(words: Iterable[str]) -> dict[str, str]:
+def name_variants(words: Iterable[str]) -> dict[str, str]:
     """Identifiers of variants."""
     return identifiers(words, _VARIANTS)
 
 
-def rest_name(names: Iterable[str]) -> str:
+def name_rest(names: Iterable[str]) -> str:
     """What the field is called that holds the members without a field."""
     wanted = {MEMBERS.make(name) for name in names}
     return next((each for each in _REST if each not in wanted), _REST[0])

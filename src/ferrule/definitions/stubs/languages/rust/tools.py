@@ -8,16 +8,16 @@ import msgspec
 
 from ferrule.contracts.language import SourceFile, ToolNote, ToolPlan
 from ferrule.definitions.stubs.comments import name_source
-from ferrule.definitions.stubs.languages.rust.surroundings import Parameter, RustSurroundings
+from ferrule.definitions.stubs.languages.rust.surroundings import HandlerParameter, RustSurroundings
 from ferrule.definitions.stubs.languages.rust.text import (
-    assigned,
-    documentation,
-    lines,
-    literal,
-    raw,
-    signature,
+    document_lines,
+    write_assignment,
+    write_documentation,
+    write_literal,
+    write_raw,
+    write_signature,
 )
-from ferrule.definitions.stubs.languages.rust.types import Types
+from ferrule.definitions.stubs.languages.rust.types import RustTypes
 
 _MANY = 7
 """Clippy warns of functions with more parameters."""
@@ -25,19 +25,19 @@ _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 _LITERAL = re.compile(r'r(#+)".*?"\1|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
-def header(tool: ToolPlan) -> str:
+def write_header(tool: ToolPlan) -> str:
     """The line that says where a file comes from."""
     return f"// {name_source(tool)}\n"
 
 
-def output_type(tool: ToolPlan, module: str = "") -> str:
+def name_output(tool: ToolPlan, module: str = "") -> str:
     """What a tool gives."""
     return "serde_json::Value" if tool.output is None else f"{module}{tool.output.root.name}"
 
 
 def write_types(tool: ToolPlan) -> tuple[str, tuple[ToolNote, ...]]:
     """The types of what a tool takes and gives, and where they are looser than the trees."""
-    types = Types((tool.input,) if tool.output is None else (tool.input, tool.output))
+    types = RustTypes((tool.input,) if tool.output is None else (tool.input, tool.output))
     text = types.write()
     return text, tuple(ToolNote(tool.tool_id, note) for note in dict.fromkeys(types.notes))
 
@@ -57,23 +57,23 @@ def write_imports(code: str, support: str, always: str) -> str:
     return "\n".join(filter(None, groups))
 
 
-def generated_file(tool: ToolPlan) -> tuple[SourceFile, tuple[ToolNote, ...]]:
+def write_generated(tool: ToolPlan) -> tuple[SourceFile, tuple[ToolNote, ...]]:
     """`src/tools/generated/<stem>.rs`."""
     types, notes = write_types(tool)
     used = write_imports(types, "super::super::support", "Descriptor;")
-    text = f"{header(tool)}\n{used}\n{_descriptor(tool)}\n{types}"
+    text = f"{write_header(tool)}\n{used}\n{_write_descriptor(tool)}\n{types}"
     return SourceFile(f"src/tools/generated/{tool.stem}.rs", text, "generated", tool.tool_id), notes
 
 
-def _descriptor(tool: ToolPlan) -> str:
-    schemas = assigned("const INPUT_SCHEMA: &str =", raw(tool.input_schema), ";")
+def _write_descriptor(tool: ToolPlan) -> str:
+    schemas = write_assignment("const INPUT_SCHEMA: &str =", write_raw(tool.input_schema), ";")
     output = "None"
     # The Model Context Protocol takes schemas of objects alone here.
-    if tool.output_schema is not None and _is_of_objects(tool.output_schema):
-        schemas += assigned("const OUTPUT_SCHEMA: &str =", raw(tool.output_schema), ";")
+    if tool.output_schema is not None and _is_object(tool.output_schema):
+        schemas += write_assignment("const OUTPUT_SCHEMA: &str =", write_raw(tool.output_schema), ";")
         output = "Some(OUTPUT_SCHEMA)"
     said = [("name", tool.name), ("title", tool.title), ("description", tool.description)]
-    fields = "".join(assigned(f"{name}:", literal(text), ",", 8) for name, text in said)
+    fields = "".join(write_assignment(f"{name}:", write_literal(text), ",", 8) for name, text in said)
     return f"""{schemas}
 /// What the tool is called and takes.
 pub fn descriptor() -> Descriptor {{
@@ -86,23 +86,23 @@ pub fn descriptor() -> Descriptor {{
 """
 
 
-def _is_of_objects(schema: msgspec.Raw) -> bool:
+def _is_object(schema: msgspec.Raw) -> bool:
     value = msgspec.json.decode(schema)
     return isinstance(value, dict) and value.get("type") == "object"
 
 
-def handler_file(tool: ToolPlan, around: RustSurroundings) -> SourceFile:
+def write_handler(tool: ToolPlan, around: RustSurroundings) -> SourceFile:
     """Writes `src/tools/<stem>.rs`: a person's."""
     given = around.function_parameters(tool)
-    text = f"{_top(tool, given)}\n{_handle(tool, given)}\n{_TESTS}"
+    text = f"{_write_top(tool, given)}\n{_write_handle(tool, given)}\n{_TESTS}"
     return SourceFile(f"src/tools/{tool.stem}.rs", text, "yours", tool.tool_id)
 
 
-def _top(tool: ToolPlan, given: list[Parameter]) -> str:
+def _write_top(tool: ToolPlan, given: list[HandlerParameter]) -> str:
     logger = "Logger, " if any(each.type == "Logger" for each in given) else ""
     arc = "use std::sync::Arc;\n\n" if any("Arc<" in each.type for each in given) else ""
-    title = " ".join(lines(tool.title or tool.name)) or "A tool."
-    return f"""{documentation([[title]], mark="//!")}
+    title = " ".join(document_lines(tool.title or tool.name)) or "A tool."
+    return f"""{write_documentation([[title]], mark="//!")}
 {arc}use super::generated::{tool.stem} as generated;
 use super::support::{{Context, Descriptor, {logger}ToolError}};
 
@@ -113,14 +113,14 @@ pub fn descriptor() -> Descriptor {{
 """
 
 
-def _handle(tool: ToolPlan, given: list[Parameter]) -> str:
+def _write_handle(tool: ToolPlan, given: list[HandlerParameter]) -> str:
     plain = [f"input: generated::{tool.input.root.name}", "context: Context"]
     listed = [*plain, *(f"{each.name}: {each.type}" for each in given)]
     many = "#[allow(clippy::too_many_arguments)]\n" if len(listed) > _MANY else ""
     unused = "".join(f"    let _ = {name};\n" for name in ("input", "context", *(each.name for each in given)))
-    gives = f"Result<{output_type(tool, 'generated::')}, ToolError>"
+    gives = f"Result<{name_output(tool, 'generated::')}, ToolError>"
     return (
-        f"{documentation([lines(tool.description)])}{many}{signature('pub async fn handle', listed, gives)}"
+        f"{write_documentation([document_lines(tool.description)])}{many}{write_signature('pub async fn handle', listed, gives)}"
         f"    // TODO: write the tool. What it does not use yet stands here.\n{unused}"
         '    Err(ToolError::new("not implemented yet"))\n}\n'
     )

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import StubPlan, ToolPlan
-from ferrule.definitions.stubs.languages.typescript.definitions import output_type, variables
-from ferrule.definitions.stubs.languages.typescript.text import SHARED, comment, imported, listed, write_lines
+from ferrule.definitions.stubs.languages.typescript.definitions import name_output, name_variables
+from ferrule.definitions.stubs.languages.typescript.text import (
+    SHARED,
+    write_comment,
+    write_import,
+    write_lines,
+    write_list,
+)
 
 
-def client_index(plan: StubPlan) -> str:
+def write_client_index(plan: StubPlan) -> str:
     """Returns `src/client/index.ts`."""
-    named = variables(plan)
-    imports = [imported(["FerruleClient", "type CallOptions"], "./ferrule/client.js")]
+    named = name_variables(plan)
+    imports = [write_import(["FerruleClient", "type CallOptions"], "./ferrule/client.js")]
     exports = [
         'export type { CallDefinition, CallOptions } from "./ferrule/client.js";\n',
         'export {\n  FerruleError,\n  type CallDetails,\n  type ConnectionOptions,\n} from "./ferrule/connection.js";\n',
@@ -20,10 +26,10 @@ def client_index(plan: StubPlan) -> str:
         definition = f"{named[tool.stem]}Definition"
         roots = [tool.input.root.name, *([] if tool.output is None else [tool.output.root.name])]
         source = f"./tools/{tool.stem}.js"
-        imports.append(imported([definition, *(f"type {name}" for name in roots)], source))
+        imports.append(write_import([definition, *(f"type {name}" for name in roots)], source))
         exports.append(f'export * from "{source}";\n')
-        methods.append(_method(tool, named[tool.stem], definition))
-    words = comment([f"The tools of {each}." for each in write_lines(plan.project.name)[:1]] or ["The tools."])
+        methods.append(_write_method(tool, named[tool.stem], definition))
+    words = write_comment([f"The tools of {each}." for each in write_lines(plan.project.name)[:1]] or ["The tools."])
     body = "\n".join(methods)
     text = (
         f"{words}export class Client extends FerruleClient {{\n{body}}}\n"
@@ -33,8 +39,8 @@ def client_index(plan: StubPlan) -> str:
     return "\n".join((SHARED, "".join(imports), "".join(exports), text))
 
 
-def _method(tool: ToolPlan, name: str, definition: str) -> str:
+def _write_method(tool: ToolPlan, name: str, definition: str) -> str:
     parameters = [f"input: {tool.input.root.name}", "options?: CallOptions"]
-    begins = listed(f"async {name}(", parameters, f"): Promise<{output_type(tool)}> {{", "  ")
-    returns = listed("return this.call(", [definition, "input", "options"], ");", "    ")
-    return f"{comment(write_lines(tool.description) or write_lines(tool.title), '  ')}{begins}{returns}  }}\n"
+    begins = write_list(f"async {name}(", parameters, f"): Promise<{name_output(tool)}> {{", "  ")
+    returns = write_list("return this.call(", [definition, "input", "options"], ");", "    ")
+    return f"{write_comment(write_lines(tool.description) or write_lines(tool.title), '  ')}{begins}{returns}  }}\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ferrule.contracts.language import ToolPlan
-from ferrule.definitions.stubs.languages.typescript.surroundings import Dependency
-from ferrule.definitions.stubs.languages.typescript.text import imported, listed
+from ferrule.definitions.stubs.languages.typescript.surroundings import MakerParameter
+from ferrule.definitions.stubs.languages.typescript.text import write_import, write_list
 
 _TEST = """\
 import assert from "node:assert/strict";
@@ -27,15 +27,15 @@ test("it does its work", { todo: "what it should give" }, async () => {
 """
 
 
-def implementation(tool: ToolPlan, dependencies: list[Dependency]) -> str:
+def write_implementation(tool: ToolPlan, dependencies: list[MakerParameter]) -> str:
     """Returns the file of a tool, which a person writes."""
     wanted: dict[str, list[str]] = defaultdict(list)
     for each in dependencies:
         wanted[each.source].append(f"type {each.type}")
-    imports = [imported(sorted(names), f"../{source}.js") for source, names in sorted(wanted.items())]
-    imports.append(imported([f"type {tool.type_name}Tool"], f"./generated/{tool.stem}.js"))
+    imports = [write_import(sorted(names), f"../{source}.js") for source, names in sorted(wanted.items())]
+    imports.append(write_import([f"type {tool.type_name}Tool"], f"./generated/{tool.stem}.js"))
     parameters = [f"{each.name}: {each.type}" for each in dependencies]
-    begins = listed(f"export function create{tool.type_name}Tool(", parameters, f"): {tool.type_name}Tool {{")
+    begins = write_list(f"export function create{tool.type_name}Tool(", parameters, f"): {tool.type_name}Tool {{")
     return (
         f"{''.join(imports)}\n/** Makes the tool. */\n{begins}  return async (input, call) => {{\n"
         "    // TODO: do the work instead. `call.signal` tells when nobody waits any more.\n"
@@ -43,7 +43,7 @@ def implementation(tool: ToolPlan, dependencies: list[Dependency]) -> str:
     )
 
 
-def test_skeleton(tool: ToolPlan, variable: str) -> str:
+def write_test(tool: ToolPlan, variable: str) -> str:
     """Returns the beginning of a tool's test."""
-    definition = imported([f"{variable}Definition as definition"], f"../src/tools/generated/{tool.stem}.js")
-    return _TEST.replace("IMPORT", definition + imported(["buildToolBox"], "../src/tools/index.js"))
+    definition = write_import([f"{variable}Definition as definition"], f"../src/tools/generated/{tool.stem}.js")
+    return _TEST.replace("IMPORT", definition + write_import(["buildToolBox"], "../src/tools/index.js"))

@@ -6,7 +6,7 @@ import json
 import re
 
 from ferrule.contracts.language import StubPlan
-from ferrule.definitions.stubs.languages.typescript.text import SHARED, text_member
+from ferrule.definitions.stubs.languages.typescript.text import SHARED, write_text_member
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _PACKAGE = re.compile(r"(@[a-z0-9][a-z0-9._~-]*/)?[a-z0-9][a-z0-9._~-]*")
@@ -92,7 +92,7 @@ tool's definition and the `details.invocation_id` of the error.
 """
 
 
-def packages(plan: StubPlan) -> dict[str, str]:
+def list_packages(plan: StubPlan) -> dict[str, str]:
     """Returns the packages that the stubs of a plan import, with their versions."""
     wanted = {plan.flavour}
     if plan.kind == "client":
@@ -102,55 +102,55 @@ def packages(plan: StubPlan) -> dict[str, str]:
     return {name: version for name, version in _PACKAGES.items() if name in wanted}
 
 
-def project_files(plan: StubPlan) -> dict[str, str]:
+def write_project(plan: StubPlan) -> dict[str, str]:
     """Returns the files that belong to a person, by path."""
     is_client = plan.kind == "client"
-    readme = _CLIENT if is_client else _SERVER.replace("PROGRAM", _program(plan))
+    readme = _CLIENT if is_client else _SERVER.replace("PROGRAM", _write_program(plan))
     return {
         ".gitignore": "dist/\nnode_modules/\n",
         ".prettierignore": "dist/\n.ferrule-gen.json\n",
-        "README.md": readme.replace("TITLE", _heading(plan.project.name)),
-        "package.json": json.dumps(_package(plan, is_client), indent=2, ensure_ascii=False) + "\n",
+        "README.md": readme.replace("TITLE", _clean_heading(plan.project.name)),
+        "package.json": json.dumps(_write_package(plan, is_client), indent=2, ensure_ascii=False) + "\n",
         "tsconfig.json": _TSCONFIG.replace("INCLUDE", '"src"' if is_client else '"src", "test"'),
     }
 
 
-def main(plan: StubPlan) -> str:
+def write_main(plan: StubPlan) -> str:
     """Returns `src/main.ts`."""
-    info = text_member("name", plan.project.name) + text_member("version", plan.project.version)
+    info = write_text_member("name", plan.project.name) + write_text_member("version", plan.project.version)
     return f"{SHARED}\n{_MAIN.replace('INFO', info)}"
 
 
-def _heading(title: str) -> str:
+def _clean_heading(title: str) -> str:
     """Returns words only: a heading that Markdown reads as nothing else."""
     return " ".join(re.sub(r"[^A-Za-z0-9 .-]+", " ", title).split()).strip(" .-") or "Tools"
 
 
-def _package(plan: StubPlan, is_client: bool) -> dict[str, object]:
+def _write_package(plan: StubPlan, is_client: bool) -> dict[str, object]:
     project = plan.project
     node = project.language_version.partition(".")[0]
     oldest = max(_OLDEST_NODE, int(node)) if node.isdecimal() and len(node) < 3 else _OLDEST_NODE
     run = {"start": "node dist/src/main.js", "test": "tsc && node --test dist/test/*.test.js"}
     return {
-        "name": _package_name(project.module or project.name),
+        "name": _name_package(project.module or project.name),
         "version": project.version if _VERSION.fullmatch(project.version) else "0.1.0",
         "private": True,
         "type": "module",
         **({"main": "dist/src/client/index.js", "types": "dist/src/client/index.d.ts"} if is_client else {}),
         "engines": {"node": f">={oldest}"},
         "scripts": {"build": "tsc", **({} if is_client else run)},
-        "dependencies": packages(plan),
+        "dependencies": list_packages(plan),
         "devDependencies": {"@types/node": f"^{oldest}", "typescript": ">=5.4"},
     }
 
 
-def _package_name(name: str) -> str:
+def _name_package(name: str) -> str:
     if _PACKAGE.fullmatch(name):
         return name
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:100] or "tools"
 
 
-def _program(plan: StubPlan) -> str:
+def _write_program(plan: StubPlan) -> str:
     """Returns the lines of `ferrule.toml` that name the program, which is called what the project is called."""
-    name = re.sub(r"[^a-z0-9-]+", "-", _package_name(plan.project.module or plan.project.name).rpartition("/")[2])
+    name = re.sub(r"[^a-z0-9-]+", "-", _name_package(plan.project.module or plan.project.name).rpartition("/")[2])
     return plan.program_settings(name.strip("-") or "tools", "node", plan.workspace_path("dist/src/main.js"))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ferrule.contracts.language import StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import UniqueNames
-from ferrule.definitions.stubs.languages.typescript.text import KEYWORDS, camel_style, member_name, pascal_style, string
+from ferrule.definitions.stubs.languages.typescript.text import KEYWORDS, camel_style, pascal_style, quote, quote_member
 from ferrule.definitions.stubs.surroundings import NamedParameter, Naming, SectionNames, ToolSurroundings
 
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
@@ -16,7 +16,7 @@ _OWN_NAMES = "Config Logger ToolBox config logger remoteTool toolBox"
 """What the file that makes all tools declares and imports already."""
 
 
-class Dependency(NamedTuple):
+class MakerParameter(NamedTuple):
     """A parameter of a tool's maker."""
 
     name: str
@@ -38,40 +38,40 @@ class TypeScriptSurroundings(ToolSurroundings):
             types=pascal_style(plan.project.acronyms),
             factories=style,
             fields=style,
-            modules=_files,
+            modules=_name_files,
             no_types={"Config", "Logger", "Promise", *tools},
             no_parameters={"input", "call"},
             no_variables={*_OWN_NAMES.split(), *KEYWORDS, *(f"create{tool}" for tool in tools), *definitions},
         )
         super().__init__(plan, naming)
 
-    def dependencies(self, tool: ToolPlan) -> list[Dependency]:
+    def dependencies(self, tool: ToolPlan) -> list[MakerParameter]:
         """Returns the parameters of a tool, in the order of its definition."""
         return [self._dependency(each) for each in self.parameters(tool)]
 
-    def _dependency(self, given: NamedParameter) -> Dependency:
+    def _dependency(self, given: NamedParameter) -> MakerParameter:
         name, injected = given
         match injected.kind:
             case "logger":
-                return Dependency(name, "Logger", "ferrule/tool", "logger")
+                return MakerParameter(name, "Logger", "ferrule/tool", "logger")
             case "config":
-                return Dependency(name, "Config", "config", "config")
+                return MakerParameter(name, "Config", "config", "config")
             case "section":
                 section = self.sections[injected.name]
-                return Dependency(name, section.type, "config", access_section(section))
+                return MakerParameter(name, section.type, "config", access_section(section))
             case _:
                 service = self.services[injected.name]
-                return Dependency(name, service.interface, f"services/{service.module}", service.variable)
+                return MakerParameter(name, service.interface, f"services/{service.module}", service.variable)
 
 
 def access_section(names: SectionNames) -> str:
     """Writes how a group of settings is reached."""
     name = names.section.name
-    key = member_name(name)
-    return f"config.{key}" if key == name else f"config[{string(name)}]"
+    key = quote_member(name)
+    return f"config.{key}" if key == name else f"config[{quote(name)}]"
 
 
-def _files(names: Iterable[str]) -> dict[str, str]:
+def _name_files(names: Iterable[str]) -> dict[str, str]:
     """Names the files of services: what the agent file calls them, where a file can be called so."""
     style, taken, found = camel_style(frozenset()), UniqueNames(), dict[str, str]()
     for name in names:

@@ -43,48 +43,48 @@ KEYWORDS = frozenset(_WORDS.split())
 SHARED = f"// {comments.GENERATED}\n"
 
 
-def header(tool: ToolPlan) -> str:
+def write_header(tool: ToolPlan) -> str:
     """Returns the first line of a file that is generated for a tool."""
     return f"// {comments.name_source(tool)}\n"
 
 
 @lru_cache(maxsize=4096)
-def string(text: str) -> str:
+def quote(text: str) -> str:
     """Returns a literal, in the quotes that need fewer escapes."""
     if _PLAIN.fullmatch(text):
         return f'"{text}"'
-    inside = _visible(json.dumps(text, ensure_ascii=False)[1:-1])
+    inside = _show_hidden(json.dumps(text, ensure_ascii=False)[1:-1])
     if text.count('"') > text.count("'"):
         return "'" + inside.replace('\\"', '"').replace("'", "\\'") + "'"
     return f'"{inside}"'
 
 
-def _visible(text: str) -> str:
+def _show_hidden(text: str) -> str:
     """Returns a text with escapes for what a reader would not see."""
-    return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
+    return text if text.isascii() and text.isprintable() else "".join(map(_escape, text))
 
 
-def _escaped(one: str) -> str:
+def _escape(one: str) -> str:
     if " " <= one <= "~" or unicodedata.category(one) not in _HIDDEN:
         return one
     return json.dumps(one)[1:-1] if one > "~" and one != "\x7f" else f"\\u{ord(one):04x}"
 
 
-def scalar(value: JsonValue) -> str:
+def write_scalar(value: JsonValue) -> str:
     """Returns a value that is neither object nor list as an expression."""
     if isinstance(value, str):
-        return string(value)
+        return quote(value)
     if isinstance(value, float):
         whole = value.is_integer() and abs(value) < 1e15
         return str(int(value)) if whole else _EXPONENT.sub(r"e\1", json.dumps(value))
     return json.dumps(value)
 
 
-def literal(value: JsonValue, indent: str = "", leaf: Callable[[JsonValue], str] = scalar) -> str:
+def write_literal(value: JsonValue, indent: str = "", leaf: Callable[[JsonValue], str] = write_scalar) -> str:
     """Returns a JSON value as an expression, on one line where it is short. `leaf` writes what is no object and no list."""
     inner = indent + "  "
     if isinstance(value, dict):
-        lines = [f"{property_name(name)}: {_inside(each, inner, leaf)}" for name, each in value.items()]
+        lines = [f"{quote_property(name)}: {_inside(each, inner, leaf)}" for name, each in value.items()]
         opening, closing = ("{ ", " }") if lines else ("{", "}")
     elif isinstance(value, list):
         lines = [_inside(each, inner, leaf) for each in value]
@@ -99,18 +99,18 @@ def literal(value: JsonValue, indent: str = "", leaf: Callable[[JsonValue], str]
 
 
 def _inside(value: JsonValue, indent: str, leaf: Callable[[JsonValue], str]) -> str:
-    return literal(value, indent, leaf) if isinstance(value, _CONTAINERS) else leaf(value)
+    return write_literal(value, indent, leaf) if isinstance(value, _CONTAINERS) else leaf(value)
 
 
 @lru_cache(maxsize=4096)
-def property_name(name: str) -> str:
+def quote_property(name: str) -> str:
     """Returns the name of a member in an object, where `__proto__` would be something else."""
-    return f"[{string(name)}]" if name == "__proto__" else member_name(name)
+    return f"[{quote(name)}]" if name == "__proto__" else quote_member(name)
 
 
-def member_name(name: str) -> str:
+def quote_member(name: str) -> str:
     """Returns the name of a member, quoted where it has to be."""
-    return name if _NAME.fullmatch(name) else string(name)
+    return name if _NAME.fullmatch(name) else quote(name)
 
 
 def fits(line: str) -> bool:
@@ -120,34 +120,34 @@ def fits(line: str) -> bool:
     return line.isascii() or (all(one < "\u0300" for one in line) and _ODD_NAME.match(line) is None)
 
 
-def own_line(line: str, indent: str = "") -> str:
+def write_line(line: str, indent: str = "") -> str:
     """Returns a member or a statement as it is, however long."""
     whole = f"{indent}{line}"
     is_simple = fits(whole) if "\n" not in line else all(fits(each) and each[-1] != "[" for each in whole.split("\n"))
     return f"{indent}{line}\n" if is_simple else f"{indent}{_IGNORE}{indent}{line}\n"
 
 
-def ignored(text: str) -> str:
+def ignore_layout(text: str) -> str:
     """Returns a statement of data whose layout is its own."""
     return f"{_IGNORE}{text}\n"
 
 
-def text_member(name: str, value: str, indent: str = "  ") -> str:
+def write_text_member(name: str, value: str, indent: str = "  ") -> str:
     """Returns a member of an object whose value is a text."""
-    line = f"{name}: {string(value)},"
-    if fits(indent + line) or not fits(string(value)[:WIDTH]) or len(name) < _SHORT:
-        return own_line(line, indent)
-    return f"{indent}{name}:\n{indent}  {string(value)},\n"
+    line = f"{name}: {quote(value)},"
+    if fits(indent + line) or not fits(quote(value)[:WIDTH]) or len(name) < _SHORT:
+        return write_line(line, indent)
+    return f"{indent}{name}:\n{indent}  {quote(value)},\n"
 
 
-def imported(names: Sequence[str], source: str) -> str:
+def write_import(names: Sequence[str], source: str) -> str:
     """Returns an import of some names; those that begin with `type ` are types."""
     if all(name.startswith("type ") for name in names):
-        return listed("import type {", [name.removeprefix("type ") for name in names], f"}} from {string(source)};")
-    return listed("import {", names, f"}} from {string(source)};")
+        return write_list("import type {", [name.removeprefix("type ") for name in names], f"}} from {quote(source)};")
+    return write_list("import {", names, f"}} from {quote(source)};")
 
 
-def listed(begins: str, items: Sequence[str], ends: str, indent: str = "") -> str:
+def write_list(begins: str, items: Sequence[str], ends: str, indent: str = "") -> str:
     """Returns a statement with a list in parentheses or braces, on one line or with a line for each item."""
     space = " " if begins.endswith("{") else ""
     line = f"{indent}{begins}{space}{', '.join(items)}{space}{ends}"
@@ -156,38 +156,38 @@ def listed(begins: str, items: Sequence[str], ends: str, indent: str = "") -> st
     return f"{indent}{begins}\n" + "".join(f"{indent}  {item},\n" for item in items) + f"{indent}{ends}\n"
 
 
-def generic(begins: str, types: Sequence[str], ends: str) -> str:
+def write_generic(begins: str, types: Sequence[str], ends: str) -> str:
     """Returns the first line of a declaration whose type has parameters, or a line for each of them."""
     line = f"{begins}<{', '.join(types)}>{ends}"
     if fits(line):
         return f"{line}\n"
     if len(types) < 2 or fits(line.removesuffix(" {")) or not fits(f"{begins}<"):
-        return ignored(line)
+        return ignore_layout(line)
     return f"{begins}<\n" + ",\n".join(f"  {each}" for each in types) + f"\n>{ends}\n"
 
 
-Call: TypeAlias = "tuple[str, list[str | Call]]"
+CallText: TypeAlias = "tuple[str, list[str | CallText]]"
 """What is called, and with what."""
 
 
-def call(found: Call, indent: str, begins: str = "", ends: str = ";") -> str:
+def write_call(found: CallText, indent: str, begins: str = "", ends: str = ";") -> str:
     """Returns a call as a statement, broken at its parentheses where it is too long."""
     callee, arguments = found
     line = f"{indent}{begins}{_flat(found)}{ends}"
     if fits(line) or not arguments:
         return f"{line}\n"
     inner = indent + "  "
-    lines = [f"{inner}{each},\n" if isinstance(each, str) else call(each, inner, ends=",") for each in arguments]
+    lines = [f"{inner}{each},\n" if isinstance(each, str) else write_call(each, inner, ends=",") for each in arguments]
     return f"{indent}{begins}{callee}(\n{''.join(lines)}{indent}){ends}\n"
 
 
-def _flat(found: str | Call) -> str:
+def _flat(found: str | CallText) -> str:
     return found if isinstance(found, str) else f"{found[0]}({', '.join(map(_flat, found[1]))})"
 
 
-def comment(lines: Iterable[str], indent: str = "") -> str:
+def write_comment(lines: Iterable[str], indent: str = "") -> str:
     """Returns a documentation comment, with its line end; empty where there is nothing to say."""
-    wrapped = [part for line in lines for part in _wrapped(line, WIDTH - 5 - len(indent))]
+    wrapped = [part for line in lines for part in _wrap(line, WIDTH - 5 - len(indent))]
     while wrapped and not wrapped[-1]:
         wrapped.pop()
     if not wrapped:
@@ -198,7 +198,7 @@ def comment(lines: Iterable[str], indent: str = "") -> str:
     return f"{indent}/**\n{body}{indent} */\n"
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def _wrap(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     lines, at = [], ""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from ferrule.contracts.language import StubPlan
 from ferrule.definitions.stubs.identifiers import UniqueNames
-from ferrule.definitions.stubs.languages.typescript.definitions import variables
+from ferrule.definitions.stubs.languages.typescript.definitions import name_variables
 from ferrule.definitions.stubs.languages.typescript.surroundings import TypeScriptSurroundings
 from ferrule.definitions.stubs.languages.typescript.text import (
     SHARED,
-    Call,
-    call,
-    comment,
-    imported,
-    listed,
-    literal,
-    own_line,
-    property_name,
-    scalar,
-    string,
+    CallText,
+    quote,
+    quote_property,
+    write_call,
+    write_comment,
+    write_import,
+    write_line,
     write_lines,
+    write_list,
+    write_literal,
+    write_scalar,
 )
 from ferrule.definitions.stubs.languages.typescript.types import SAFE
 from ferrule.definitions.stubs.surroundings import SectionNames, ServiceNames, Variable, has_variables, split_setting
@@ -36,45 +36,45 @@ function variable(logger: Logger, name: string, otherwise?: string): string {
 """
 
 
-def tool_box(plan: StubPlan, around: TypeScriptSurroundings) -> str:
+def write_tool_box(plan: StubPlan, around: TypeScriptSurroundings) -> str:
     """Returns `src/tools/index.ts`."""
-    named = variables(plan)
+    named = name_variables(plan)
     makers = {tool.stem: f"create{tool.type_name}Tool" for tool in plan.tools if not tool.builtin}
     imports = [
-        imported(["type Config"], "../config.js"),
-        *([imported(["remoteTool"], "../ferrule/remote.js")] if len(makers) < len(plan.tools) else []),
-        imported(["ToolBox", "type Logger"], "../ferrule/tool.js"),
+        write_import(["type Config"], "../config.js"),
+        *([write_import(["remoteTool"], "../ferrule/remote.js")] if len(makers) < len(plan.tools) else []),
+        write_import(["ToolBox", "type Logger"], "../ferrule/tool.js"),
     ]
     lines = []
     factories = UniqueNames(each.variable for each in around.used)
     for each in around.used:
         factory = factories.give(each.factory, f"{each.factory}Service")
         alias = each.factory if factory == each.factory else f"{each.factory} as {factory}"
-        imports.append(imported([alias], f"../services/{each.module}.js"))
-        lines.append(call((factory, ["logger", "config"]), "  ", f"const {each.variable} = "))
+        imports.append(write_import([alias], f"../services/{each.module}.js"))
+        lines.append(write_call((factory, ["logger", "config"]), "  ", f"const {each.variable} = "))
     lines.append("  const toolBox = new ToolBox();\n")
     for tool in plan.tools:
         definition = f"{named[tool.stem]}Definition"
         if tool.builtin:
-            work: Call = ("remoteTool", [definition])
+            work: CallText = ("remoteTool", [definition])
         else:
-            imports.append(imported([makers[tool.stem]], f"./{tool.stem}.js"))
+            imports.append(write_import([makers[tool.stem]], f"./{tool.stem}.js"))
             work = (makers[tool.stem], [each.argument for each in around.dependencies(tool)])
-        imports.append(imported([definition], f"./generated/{tool.stem}.js"))
-        lines.append(call(("toolBox.add", [definition, work]), "  "))
+        imports.append(write_import([definition], f"./generated/{tool.stem}.js"))
+        lines.append(write_call(("toolBox.add", [definition, work]), "  "))
     kinds = {each.kind for tool in plan.tools for each in tool.inject}
     logger = "logger" if around.used or "logger" in kinds else "_logger"
     config = "config" if around.used or kinds & {"config", "section"} else "_config"
-    begins = listed("export function buildToolBox(", [f"{logger}: Logger", f"{config}: Config"], "): ToolBox {")
-    words = comment(["All tools, ready to be run. Services are made once."])
+    begins = write_list("export function buildToolBox(", [f"{logger}: Logger", f"{config}: Config"], "): ToolBox {")
+    words = write_comment(["All tools, ready to be run. Services are made once."])
     return "\n".join((SHARED, "".join(imports), f"{words}{begins}{''.join(lines)}  return toolBox;\n}}\n"))
 
 
-def service(found: ServiceNames) -> str:
+def write_service(found: ServiceNames) -> str:
     """Returns the file of a service, which a person writes."""
-    imports = imported(["type Config"], "../config.js") + imported(["type Logger"], "../ferrule/tool.js")
-    words = comment(write_lines(found.service.description) or ["What tools use of the service."])
-    begins = listed(
+    imports = write_import(["type Config"], "../config.js") + write_import(["type Logger"], "../ferrule/tool.js")
+    words = write_comment(write_lines(found.service.description) or ["What tools use of the service."])
+    begins = write_list(
         f"export function {found.factory}(", ["logger: Logger", "config: Config"], f"): {found.interface} {{"
     )
     return "\n".join(
@@ -86,48 +86,48 @@ def service(found: ServiceNames) -> str:
     )
 
 
-def config(around: TypeScriptSurroundings) -> str:
+def write_config(around: TypeScriptSurroundings) -> str:
     """Returns `src/config.ts`: types are what `loadConfig` returns."""
     sections = around.sections.values()
-    settings = "".join(map(_settings, sections))
+    settings = "".join(map(_write_settings, sections))
     logger = "logger" if "variable(" in settings else "_logger"
     body = f"  return {{\n{settings}  }};\n" if settings else "  return {};\n"
     loading = f"export function loadConfig({logger}: Logger) {{\n{body}}}\n"
-    types = [own_line(f"export type {each.type} = Config[{string(each.section.name)}];") for each in sections]
+    types = [write_line(f"export type {each.type} = Config[{quote(each.section.name)}];") for each in sections]
     return "\n".join(
         (
             SHARED,
-            imported(["type Logger"], "./ferrule/tool.js"),
-            f"{comment(['The settings of the agent file, with the environment in its place.'])}{loading}",
+            write_import(["type Logger"], "./ferrule/tool.js"),
+            f"{write_comment(['The settings of the agent file, with the environment in its place.'])}{loading}",
             f"export type Config = ReturnType<typeof loadConfig>;\n{''.join(types)}",
             *([_READING] if logger == "logger" else []),
         )
     )
 
 
-def _settings(found: SectionNames) -> str:
-    value = literal(dict(found.section.settings), "    ", _setting)
-    return own_line(f"{property_name(found.section.name)}: {value},", "    ")
+def _write_settings(found: SectionNames) -> str:
+    value = write_literal(dict(found.section.settings), "    ", _write_setting)
+    return write_line(f"{quote_property(found.section.name)}: {value},", "    ")
 
 
-def _setting(value: JsonValue) -> str:
+def _write_setting(value: JsonValue) -> str:
     """Returns a value of the agent file, with the environment's part of it."""
     if isinstance(value, int) and abs(value) > SAFE:
         return f"{value}n"
     if not has_variables(value):
-        return scalar(value)
+        return write_scalar(value)
     parts = split_setting(value)
     if len(parts) == 1 and isinstance(parts[0], Variable):
         return _read(parts[0])
-    return f"`{''.join(_plain(each) if isinstance(each, str) else f'${{{_read(each)}}}' for each in parts)}`"
+    return f"`{''.join(_escape_template(each) if isinstance(each, str) else f'${{{_read(each)}}}' for each in parts)}`"
 
 
 def _read(variable: Variable) -> str:
-    otherwise = [] if variable.otherwise is None else [string(variable.otherwise)]
-    return f"variable({', '.join(['logger', string(variable.name), *otherwise])})"
+    otherwise = [] if variable.otherwise is None else [quote(variable.otherwise)]
+    return f"variable({', '.join(['logger', quote(variable.name), *otherwise])})"
 
 
-def _plain(text: str) -> str:
+def _escape_template(text: str) -> str:
     """Returns a text as a part of a template."""
-    inside = string(text + "'")[1:-2] if '"' in text else string(text)[1:-1]
+    inside = quote(text + "'")[1:-2] if '"' in text else quote(text)[1:-1]
     return inside.replace('\\"', '"').replace("`", "\\`").replace("${", "\\${")

@@ -26,32 +26,38 @@ from ferrule.contracts.type_tree import (
     TypeTree,
     Union,
 )
-from ferrule.definitions.stubs.languages.typescript.text import fits, ignored, property_name
-from ferrule.definitions.stubs.languages.typescript.types import SAFE, constant, is_inherited, type_text, unnamed_type
+from ferrule.definitions.stubs.languages.typescript.text import fits, ignore_layout, quote_property
+from ferrule.definitions.stubs.languages.typescript.types import (
+    SAFE,
+    find_unnamed_type,
+    is_inherited,
+    write_constant,
+    write_type,
+)
 
 
-def schema_name(type_name: str) -> str:
+def name_schema(type_name: str) -> str:
     """Returns what the schema of a type is called."""
     return f"{type_name}Schema"
 
 
-def schemas(tree: TypeTree, circular: Container[str]) -> list[str]:
+def write_schemas(tree: TypeTree, circular: Container[str]) -> list[str]:
     """Returns a constant for each type of a tree, leaves first; what is not there yet is reached when it is needed."""
     known: set[str] = set()
     made: list[str] = []
     for each in reversed(tree.declarations):
-        found = "z.unknown()" if each.name in circular else _declared(each, known)
+        found = "z.unknown()" if each.name in circular else _write_declaration(each, known)
         known.add(each.name)
-        text = f"export const {schema_name(each.name)}: z.ZodType<{each.name}> = {found};"
-        made.append(f"{text}\n" if all(map(fits, text.split("\n"))) else ignored(text))
+        text = f"export const {name_schema(each.name)}: z.ZodType<{each.name}> = {found};"
+        made.append(f"{text}\n" if all(map(fits, text.split("\n"))) else ignore_layout(text))
     return made
 
 
-def _declared(found: Declaration, known: set[str]) -> str:
+def _write_declaration(found: Declaration, known: set[str]) -> str:
     match found:
         case RecordType():
-            members = "".join(f"\n  {_member(each, known)}," for each in found.members)
-            extra = unnamed_type(found)
+            members = "".join(f"\n  {_write_member(each, known)}," for each in found.members)
+            extra = find_unnamed_type(found)
             kind = (
                 "strictObject"
                 if found.openness == "closed"
@@ -60,30 +66,30 @@ def _declared(found: Declaration, known: set[str]) -> str:
                 else "object"
             )
             text = f"z.{kind}({{{members}\n}})" if members else f"z.{kind}({{}})"
-            return f"{text}.catchall({_expression(extra, known)})" if extra is not None and kind == "object" else text
+            return f"{text}.catchall({_write_type(extra, known)})" if extra is not None and kind == "object" else text
         case Enumeration():
-            values = [constant(each.value) for each in found.choices]
+            values = [write_constant(each.value) for each in found.choices]
             held = [each for each in values if each is not None]
             listed = f"[{', '.join(held)}]" if len(held) > 1 else held[0] if held else ""
             return f"z.literal({listed})" if len(held) == len(values) else "z.number()"
         case Union():
-            variants = list(dict.fromkeys(_expression(each.type, known) for each in found.variants))
+            variants = list(dict.fromkeys(_write_type(each.type, known) for each in found.variants))
             return f"z.union([{', '.join(variants)}])" if len(variants) > 1 else variants[0]
         case Alias():
-            return _expression(found.type, known)
+            return _write_type(found.type, known)
 
 
-def _member(member: RecordMember, known: set[str]) -> str:
-    schema = "z.unknown()" if is_inherited(member) else _expression(member.type, known)
-    return f"{property_name(member.name)}: {schema if member.is_required else f'z.exactOptional({schema})'}"
+def _write_member(member: RecordMember, known: set[str]) -> str:
+    schema = "z.unknown()" if is_inherited(member) else _write_type(member.type, known)
+    return f"{quote_property(member.name)}: {schema if member.is_required else f'z.exactOptional({schema})'}"
 
 
-def _expression(found: Type, known: set[str]) -> str:
+def _write_type(found: Type, known: set[str]) -> str:
     match found:
         case TextType():
             return "z.string()"
         case Integer():
-            return _integer(found)
+            return _write_integer(found)
         case Number():
             return "z.number()"
         case Boolean():
@@ -91,24 +97,24 @@ def _expression(found: Type, known: set[str]) -> str:
         case Null():
             return "z.null()"
         case Constant():
-            value = constant(found.value)
+            value = write_constant(found.value)
             return "z.number()" if value is None else f"z.literal({value})"
         case ListOf():
-            return f"z.array({_expression(found.item, known)})"
+            return f"z.array({_write_type(found.item, known)})"
         case MapOf():
-            return f"z.record(z.string(), {_expression(found.value, known)})"
+            return f"z.record(z.string(), {_write_type(found.value, known)})"
         case Nullable():
-            return f"z.nullable({_expression(found.inner, known)})"
+            return f"z.nullable({_write_type(found.inner, known)})"
         case NamedType():
-            name = schema_name(found.name)
+            name = name_schema(found.name)
             return name if found.name in known else f"z.lazy(() => {name})"
         case TupleOf():
-            return _tuple(found, known)
+            return _write_tuple(found, known)
         case _:
             return "z.unknown()"
 
 
-def _integer(found: Integer) -> str:
+def _write_integer(found: Integer) -> str:
     bounds = (found.minimum, found.maximum)
     if any(abs(bound or 0) > SAFE for bound in bounds):
         return "z.number()"
@@ -116,9 +122,9 @@ def _integer(found: Integer) -> str:
     return f"z.int(){''.join(calls)}"
 
 
-def _tuple(found: TupleOf, known: set[str]) -> str:
+def _write_tuple(found: TupleOf, known: set[str]) -> str:
     if found.required < len(found.items):
         # Zod takes `undefined` for an item that may be missing, which JSON does not know.
-        return f"z.custom<{type_text(found)}>(Array.isArray)"
-    items = f"[{', '.join(_expression(item, known) for item in found.items)}]"
-    return f"z.tuple({items})" if found.rest is None else f"z.tuple({items}, {_expression(found.rest, known)})"
+        return f"z.custom<{write_type(found)}>(Array.isArray)"
+    items = f"[{', '.join(_write_type(item, known) for item in found.items)}]"
+    return f"z.tuple({items})" if found.rest is None else f"z.tuple({items}, {_write_type(found.rest, known)})"
