@@ -19,8 +19,8 @@ from ferrule.model.upstreams import HostTls
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.workspace.workspace import Workspace
 from tests.infra.network.authority import Authority
-from tests.infra.network.proxying import relaying
-from tests.infra.network.servers import ok, site
+from tests.infra.network.fake_proxy import running_proxy
+from tests.infra.network.servers import ok, running_site
 from tests.runtime.executors.rest.tools import definition
 
 TRUSTED = '[policy]\nmode = "trusted"\n'
@@ -56,7 +56,10 @@ def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tools_and_fetch_go_through_and_the_login_is_a_secret(tmp_path: Path, unknown: None, named_by: str) -> None:
     async def story() -> None:
         body = b'{"said": "me:s3cret-login and bWU6czNjcmV0LWxvZ2lu"}'
-        async with relaying("me:s3cret-login") as relay, site(ok(body, "Content-Type: application/json")) as there:
+        async with (
+            running_proxy("me:s3cret-login") as relay,
+            running_site(ok(body, "Content-Type: application/json")) as there,
+        ):
             place = f"127.0.0.1:{relay.port}"
             network, env = "", {"HTTP_PROXY": f"http://me:s3cret-login@{place}"}
             if named_by == "settings":

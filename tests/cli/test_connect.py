@@ -13,7 +13,7 @@ import pytest
 from ferrule.infra.credentials.oauth import FOLDER
 from tests.cli.mail import COUNT, FUNCTIONS
 from tests.cli.run import ferrule
-from tests.infra.credentials.provider import Browser, Provider, running
+from tests.infra.credentials.provider import Browser, Provider, running_provider
 
 SETTINGS = """
 [network]
@@ -34,7 +34,7 @@ POLICY = '[[rules]]\nid = "all"\ndecision = "allow"\ntool = "*"\n'
 @pytest.fixture(scope="module")
 def provider() -> Iterator[Provider]:
     """A real OpenID provider."""
-    with running() as started:
+    with running_provider() as started:
         yield started
 
 

@@ -43,7 +43,7 @@ def local_client(*allowed: str) -> Client:
     return _open[-1]
 
 
-def played(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+def in_event_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
     """An async test as a plain one, with an end; its clients are closed."""
 
     @wraps(test)

@@ -9,7 +9,7 @@ from ferrule.infra.clouds.api_request import classify_status, reach, read_json_o
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable
 from tests.infra.clouds.far import Reply, far
-from tests.infra.clouds.fixtures import local_client, played
+from tests.infra.clouds.fixtures import in_event_loop, local_client
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_failing_answer_says_when_to_come_back_and_what_it_was() -> None:
     assert (finer.error_class, finer.native_error_ref) == ("timeout", "aws:Slow")
 
 
-@played
+@in_event_loop
 async def test_any_status_is_an_answer_and_what_cannot_be_asked_is_a_failure() -> None:
     with far(lambda asked: Reply(500, b"broken")) as server:
         client = local_client()

@@ -15,7 +15,7 @@ from ferrule.infra import drivers
 from ferrule.infra.clouds.aws import Aws, AwsKeys, make_aws_failure
 from tests.infra.clouds.amazon import KEYS, REGION, Amazon
 from tests.infra.clouds.far import Reply, far
-from tests.infra.clouds.fixtures import Learned, local_client, played
+from tests.infra.clouds.fixtures import Learned, in_event_loop, local_client
 
 WHO = {
     "headers": [("Content-Type", "application/x-www-form-urlencoded")],
@@ -33,7 +33,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
 
 
-@played
+@in_event_loop
 async def test_a_signed_request_is_believed_and_the_redactor_knows_the_keys_first(aws: Amazon) -> None:
     learned = Learned()
     fetched = await Aws(local_client(), aws.environment(), learned).request("sts", **WHO)  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ async def test_a_signed_request_is_believed_and_the_redactor_knows_the_keys_firs
     assert set(KEYS.values()) <= learned.keys()
 
 
-@played
+@in_event_loop
 async def test_the_signature_is_checked_by_the_other_side(aws: Amazon) -> None:
     """AML-68: the right key passes; another secret is refused; a right that is missing is told apart from both."""
     iam = aws.client("iam")
@@ -71,7 +71,7 @@ async def test_the_signature_is_checked_by_the_other_side(aws: Amazon) -> None:
     assert (denial.error_class, denial.code) == ("permission_denied", "upstream_denied")
 
 
-@played
+@in_event_loop
 async def test_keys_come_from_a_profile_and_a_changed_profile_counts_after_a_refusal(tmp_path: Path) -> None:
     """AML-66: `iam-role` is whatever the library's own chain finds."""
     file = tmp_path / "credentials"
@@ -88,7 +88,7 @@ async def test_keys_come_from_a_profile_and_a_changed_profile_counts_after_a_ref
     assert {"first-secret-of-the-profile", "other-secret-of-the-profile"} <= learned.keys()
 
 
-@played
+@in_event_loop
 async def test_a_changed_variable_counts_at_once() -> None:
     env = dict(KEYS)
     here = Aws(local_client(), env, Learned())
@@ -97,7 +97,7 @@ async def test_a_changed_variable_counts_at_once() -> None:
     assert await here.keys() == AwsKeys("AKIATWO", "two", "session", None)
 
 
-@played
+@in_event_loop
 async def test_a_web_identity_becomes_keys_that_are_renewed(
     aws: Amazon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +112,7 @@ async def test_a_web_identity_becomes_keys_that_are_renewed(
     assert {keys.access_key_id, keys.secret_access_key, keys.session_token} <= learned.keys()
 
 
-@played
+@in_event_loop
 async def test_a_container_gives_its_role() -> None:
     def answer(asked: Any) -> Reply:
         assert asked.headers["authorization"] == "a-token-of-the-container"
@@ -134,14 +134,14 @@ async def test_a_container_gives_its_role() -> None:
         assert len(server.asked) == 1
 
 
-@played
+@in_event_loop
 async def test_no_identity_is_told_with_what_to_do() -> None:
     with pytest.raises(ExecutionFailed, match="AWS_ACCESS_KEY_ID") as caught:
         await Aws(local_client(), {"AWS_EC2_METADATA_DISABLED": "true"}, Learned()).request("sts", region=REGION)
     assert (caught.value.error_class, caught.value.code) == ("credential_missing", "identity_missing")
 
 
-@played
+@in_event_loop
 async def test_an_identity_that_fails_tells_its_kind_and_not_its_words(tmp_path: Path) -> None:
     env = {"AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "canary-token"), "AWS_ROLE_ARN": "arn:aws:iam::1:role/x"}
     with pytest.raises(ExecutionFailed) as caught:
@@ -150,7 +150,7 @@ async def test_an_identity_that_fails_tells_its_kind_and_not_its_words(tmp_path:
     assert "canary" not in str(caught.value) and caught.value.__cause__ is None
 
 
-@played
+@in_event_loop
 async def test_without_a_region_nothing_is_sent(aws: Amazon) -> None:
     with pytest.raises(ExecutionFailed, match="AWS_REGION") as caught:
         await Aws(local_client(), {**KEYS, "AWS_ENDPOINT_URL": aws.url}, Learned()).request("sts")
@@ -200,7 +200,7 @@ def test_keys_are_not_in_what_is_printed_of_them() -> None:
     assert "canary" not in repr(keys) + str(keys) + f"{[keys]}"
 
 
-@played
+@in_event_loop
 async def test_a_missing_library_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(module: str) -> Any:
         raise ImportError(module)
@@ -211,7 +211,7 @@ async def test_a_missing_library_is_told_with_how_to_get_it(monkeypatch: pytest.
     assert (caught.value.error_class, caught.value.code) == ("setup_required", "driver_missing")
 
 
-@played
+@in_event_loop
 async def test_the_librarys_own_log_tells_no_key(aws: Amazon, caplog: pytest.LogCaptureFixture) -> None:
     """AML-71."""
     with caplog.at_level(logging.DEBUG):

@@ -12,14 +12,14 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra import drivers
 from ferrule.infra.clouds.azure import Azure
 from tests.infra.clouds.far import Reply
-from tests.infra.clouds.fixtures import Learned, local_client, played
+from tests.infra.clouds.fixtures import Learned, in_event_loop, local_client
 from tests.infra.clouds.microsoft import SECRET
 from tests.infra.clouds.microsoft import Azure as Far
 
 SCOPE = "https://vault.azure.net/.default"
 
 
-@played
+@in_event_loop
 async def test_an_application_gets_a_token_once_for_each_scope(azure: Far) -> None:
     """AML-68."""
     learned = Learned()
@@ -30,7 +30,7 @@ async def test_an_application_gets_a_token_once_for_each_scope(azure: Far) -> No
     assert azure.scopes[await here.token(azure.account(), "https://other/.default")] == "https://other/.default"
 
 
-@played
+@in_event_loop
 async def test_the_process_runs_as_the_application_in_its_environment(azure: Far) -> None:
     here = Azure(local_client(), azure.environment(), Learned())
     first = await here.token(None, SCOPE)
@@ -39,7 +39,7 @@ async def test_the_process_runs_as_the_application_in_its_environment(azure: Far
     assert first != await here.token(None, SCOPE)
 
 
-@played
+@in_event_loop
 async def test_a_rotated_secret_asks_again(azure: Far) -> None:
     here = Azure(local_client(), {"AZURE_AUTHORITY_HOST": azure.url}, Learned())
     first = await here.token(azure.account(), SCOPE)
@@ -47,7 +47,7 @@ async def test_a_rotated_secret_asks_again(azure: Far) -> None:
     assert await here.token({**azure.account(), "client_secret": "rotated"}, SCOPE) != first
 
 
-@played
+@in_event_loop
 async def test_a_secret_that_is_not_accepted_is_a_refused_credential(azure: Far) -> None:
     azure.secret = "another"
     with pytest.raises(ExecutionFailed) as caught:
@@ -57,7 +57,7 @@ async def test_a_secret_that_is_not_accepted_is_a_refused_credential(azure: Far)
     assert failed.native_error_ref == "azure:AADSTS7000215" and SECRET not in str(failed)
 
 
-@played
+@in_event_loop
 async def test_a_login_that_is_down_is_a_passing_trouble(azure: Far) -> None:
     azure.far.answer = lambda asked: Reply(503, {})
     with pytest.raises(ExecutionFailed) as caught:
@@ -66,7 +66,7 @@ async def test_a_login_that_is_down_is_a_passing_trouble(azure: Far) -> None:
 
 
 @pytest.mark.parametrize("tenant", ["../evil", "a/b", "", "a?b", "x" * 200])
-@played
+@in_event_loop
 async def test_a_tenant_that_would_change_the_address_is_refused(azure: Far, tenant: str) -> None:
     here = Azure(local_client(), {"AZURE_AUTHORITY_HOST": azure.url}, Learned())
     with pytest.raises(ExecutionFailed) as caught:
@@ -74,7 +74,7 @@ async def test_a_tenant_that_would_change_the_address_is_refused(azure: Far, ten
     assert caught.value.code == "credential_shape" and not azure.far.asked
 
 
-@played
+@in_event_loop
 async def test_the_librarys_chain_is_asked_in_a_thread_and_its_words_stay_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

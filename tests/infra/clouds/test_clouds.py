@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ferrule.infra.clouds.clouds import Clouds
-from tests.infra.clouds.fixtures import Learned, local_client, played
+from tests.infra.clouds.fixtures import Learned, in_event_loop, local_client
 from tests.infra.clouds.microsoft import Azure
 
 SCOPE = "https://vault.azure.net/.default"
 
 
-@played
+@in_event_loop
 async def test_a_token_is_asked_for_once_by_all_and_again_after_it_was_refused(azure: Azure) -> None:
     learned = Learned()
     clouds = Clouds(local_client(), azure.environment(), learned)
@@ -21,7 +21,7 @@ async def test_a_token_is_asked_for_once_by_all_and_again_after_it_was_refused(a
     assert await clouds.azure.token(None, SCOPE) != first
 
 
-@played
+@in_event_loop
 async def test_forgetting_makes_no_cloud_that_nobody_needed() -> None:
     clouds = Clouds(local_client(), {}, Learned())
     clouds.forget()

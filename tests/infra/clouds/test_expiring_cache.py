@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from ferrule.infra.clouds.expiring_cache import ExpiringCache, Fresh
-from tests.infra.clouds.fixtures import played
+from tests.infra.clouds.fixtures import in_event_loop
 
 
 class Question:
@@ -35,7 +35,7 @@ class Question:
         return Fresh(answer, self.seconds)
 
 
-@played
+@in_event_loop
 async def test_many_who_want_the_same_ask_once() -> None:
     kept, question = ExpiringCache[str](lambda: 0.0), Question("a")
     assert await asyncio.gather(*(kept.get("k", question) for _ in range(50))) == ["a"] * 50
@@ -43,7 +43,7 @@ async def test_many_who_want_the_same_ask_once() -> None:
     assert question.asked == 1
 
 
-@played
+@in_event_loop
 async def test_what_has_run_out_is_asked_for_again() -> None:
     clock = [0.0]
     kept, question = ExpiringCache[str](lambda: clock[0]), Question("a", "b")
@@ -54,13 +54,13 @@ async def test_what_has_run_out_is_asked_for_again() -> None:
     assert await kept.get("k", question) == "b"
 
 
-@played
+@in_event_loop
 async def test_what_may_not_be_kept_is_not() -> None:
     kept, question = ExpiringCache[str](lambda: 0.0), Question("a", "b", seconds=0.0)
     assert [await kept.get("k", question), await kept.get("k", question)] == ["a", "b"]
 
 
-@played
+@in_event_loop
 async def test_a_failure_goes_to_all_who_wait_and_is_not_kept() -> None:
     kept, question = ExpiringCache[str](lambda: 0.0), Question(ValueError("no"), "b")
     found = await asyncio.gather(*(kept.get("k", question) for _ in range(3)), return_exceptions=True)
@@ -68,7 +68,7 @@ async def test_a_failure_goes_to_all_who_wait_and_is_not_kept() -> None:
     assert await kept.get("k", question) == "b"
 
 
-@played
+@in_event_loop
 async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
     kept, question = ExpiringCache[str](lambda: 0.0), Question("a")
     question.may_answer.clear()
@@ -84,7 +84,7 @@ async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
     assert (question.asked, question.canceled) == (1, 0)
 
 
-@played
+@in_event_loop
 async def test_when_nobody_waits_any_more_the_question_is_dropped() -> None:
     before = asyncio.all_tasks()
     kept, question = ExpiringCache[str](lambda: 0.0), Question("a")
@@ -103,7 +103,7 @@ async def test_when_nobody_waits_any_more_the_question_is_dropped() -> None:
     assert asyncio.all_tasks() == before
 
 
-@played
+@in_event_loop
 async def test_what_was_forgotten_on_its_way_is_not_kept() -> None:
     kept, question = ExpiringCache[str](lambda: 0.0), Question("old", "new")
     question.may_answer.clear()
@@ -116,7 +116,7 @@ async def test_what_was_forgotten_on_its_way_is_not_kept() -> None:
     assert await kept.get("k", question) == "new"
 
 
-@played
+@in_event_loop
 async def test_only_so_many_are_kept_and_what_has_run_out_goes_first() -> None:
     clock = [0.0]
     kept = ExpiringCache[str](lambda: clock[0], most=3)
@@ -163,7 +163,7 @@ def test_a_failure_that_nobody_waited_for_is_not_told_at_the_end(caplog: pytest.
     assert "canary-secret" not in caplog.text
 
 
-@played
+@in_event_loop
 async def test_a_finished_question_does_not_print_its_answer() -> None:
     """asyncio prints tasks, and their results, when it is slow or in doubt."""
     kept, seen = ExpiringCache[str](lambda: 0.0), []

@@ -9,7 +9,7 @@ import pytest
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.clouds.functions import AzureFunction, find_azure_function, find_google_function
-from tests.infra.clouds.fixtures import Learned, local_client, played
+from tests.infra.clouds.fixtures import Learned, in_event_loop, local_client
 from tests.infra.clouds.google import Google
 from tests.infra.clouds.microsoft import FUNCTION, Azure
 
@@ -21,7 +21,7 @@ async def google_url(gcp: Google, tmp_path: Path, name: str) -> str:
 
 
 @pytest.mark.parametrize("place", ["/locations/europe-west1", ""])
-@played
+@in_event_loop
 async def test_a_function_of_google_is_found_with_its_location_and_without(
     gcp: Google, tmp_path: Path, place: str
 ) -> None:
@@ -36,7 +36,7 @@ async def test_a_function_of_google_is_found_with_its_location_and_without(
         ("projects/acme/locations/x/functions/other", "cannot be found out about"),
     ],
 )
-@played
+@in_event_loop
 async def test_a_function_of_google_that_cannot_be_called_is_told(
     gcp: Google, tmp_path: Path, name: str, said: str
 ) -> None:
@@ -44,7 +44,7 @@ async def test_a_function_of_google_that_cannot_be_called_is_told(
         await google_url(gcp, tmp_path, name)
 
 
-@played
+@in_event_loop
 async def test_a_function_of_azure_is_found_with_its_key_which_is_not_printed(azure: Azure) -> None:
     env, learned = azure.environment(), Learned()
     clouds = Clouds(local_client(), env, learned)
@@ -56,7 +56,7 @@ async def test_a_function_of_azure_is_found_with_its_key_which_is_not_printed(az
 @pytest.mark.parametrize(
     "resource", ["", "broker", f"{FUNCTION}/..", "/subscriptions/../sites/a/functions/f", f"{FUNCTION}?x"]
 )
-@played
+@in_event_loop
 async def test_a_name_that_is_no_function_of_azure_asks_nobody(azure: Azure, resource: str) -> None:
     env = azure.environment()
     clouds = Clouds(local_client(), env, Learned())

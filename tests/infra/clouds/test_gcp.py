@@ -13,13 +13,13 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra import drivers
 from ferrule.infra.clouds.gcp import CLOUD_PLATFORM, Gcp
 from tests.infra.clouds.far import Reply
-from tests.infra.clouds.fixtures import Learned, local_client, played
+from tests.infra.clouds.fixtures import Learned, in_event_loop, local_client
 from tests.infra.clouds.google import Google
 
 _ISSUED = {"issued_token_type": "urn:ietf:params:oauth:token-type:access_token", "token_type": "Bearer"}
 
 
-@played
+@in_event_loop
 async def test_a_service_account_gets_a_token_once(gcp: Google) -> None:
     """AML-68."""
     learned = Learned()
@@ -32,7 +32,7 @@ async def test_a_service_account_gets_a_token_once(gcp: Google) -> None:
     assert gcp.tokens[other]["scope"].endswith("pubsub")
 
 
-@played
+@in_event_loop
 async def test_an_identity_token_is_for_one_audience(gcp: Google) -> None:
     here = Gcp(local_client(), {}, Learned())
     token = await here.identity_token(gcp.account(), "https://one.example")
@@ -40,7 +40,7 @@ async def test_an_identity_token_is_for_one_audience(gcp: Google) -> None:
     assert await here.identity_token(gcp.account(), "https://two.example") != token
 
 
-@played
+@in_event_loop
 async def test_a_token_that_soon_ends_is_not_kept_and_a_refused_one_is_forgotten(gcp: Google) -> None:
     gcp.lasts = 60
     here = Gcp(local_client(), {}, Learned())
@@ -52,14 +52,14 @@ async def test_a_token_that_soon_ends_is_not_kept_and_a_refused_one_is_forgotten
     assert first != await here.access_token(gcp.account())
 
 
-@played
+@in_event_loop
 async def test_the_process_runs_as_the_account_in_the_file_it_names(gcp: Google, tmp_path: Path) -> None:
     here = Gcp(local_client(), gcp.environment(tmp_path / "key.json"), Learned())
     assert "scope" in gcp.tokens[await here.access_token()]
     assert "target_audience" in gcp.tokens[await here.identity_token(None, "https://one.example")]
 
 
-@played
+@in_event_loop
 async def test_other_files_are_read_by_the_library(
     gcp: Google, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,7 +86,7 @@ async def test_other_files_are_read_by_the_library(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403])
-@played
+@in_event_loop
 async def test_a_key_that_is_not_accepted_is_a_refused_credential(gcp: Google, status: int) -> None:
     gcp.far.answer = lambda asked: Reply(status, {"error": "invalid_grant", "error_description": "canary"})
     with pytest.raises(ExecutionFailed) as caught:
@@ -95,7 +95,7 @@ async def test_a_key_that_is_not_accepted_is_a_refused_credential(gcp: Google, s
     assert "canary" not in str(caught.value)
 
 
-@played
+@in_event_loop
 async def test_a_busy_token_address_is_a_passing_trouble(gcp: Google) -> None:
     gcp.far.answer = lambda asked: Reply(429, {}, {"Retry-After": "7"})
     with pytest.raises(ExecutionFailed) as caught:
@@ -106,7 +106,7 @@ async def test_a_busy_token_address_is_a_passing_trouble(gcp: Google) -> None:
 @pytest.mark.parametrize(
     "key", ["", "no key at all", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n"]
 )
-@played
+@in_event_loop
 async def test_a_private_key_that_cannot_be_read_is_not_quoted(gcp: Google, key: str) -> None:
     with pytest.raises(ExecutionFailed) as caught:
         await Gcp(local_client(), {}, Learned()).access_token({**gcp.account(), "private_key": key})
@@ -114,14 +114,14 @@ async def test_a_private_key_that_cannot_be_read_is_not_quoted(gcp: Google, key:
     assert "canary" not in str(caught.value) and not gcp.far.asked
 
 
-@played
+@in_event_loop
 async def test_a_token_address_inside_our_network_is_not_reached(gcp: Google) -> None:
     with pytest.raises(ExecutionFailed) as caught:
         await Gcp(local_client("elsewhere.example"), {}, Learned()).access_token(gcp.account())
     assert caught.value.code == "address_forbidden" and not gcp.far.asked
 
 
-@played
+@in_event_loop
 async def test_a_missing_library_is_told_with_how_to_get_it(gcp: Google, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(module: str) -> Any:
         raise ImportError(module)

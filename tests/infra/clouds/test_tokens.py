@@ -10,7 +10,7 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.expiring_cache import Fresh
 from ferrule.infra.clouds.tokens import TokenCloud, identify_account
 from tests.infra.clouds.far import Reply, far
-from tests.infra.clouds.fixtures import Learned, local_client, played
+from tests.infra.clouds.fixtures import Learned, in_event_loop, local_client
 
 
 class Cumulus(TokenCloud):
@@ -28,7 +28,7 @@ async def proved(answer: Reply, learned: Learned) -> Fresh[str]:
 
 
 @pytest.mark.parametrize(("said", "kept"), [(600, 480.0), (None, 3480.0), ("soon", 3480.0)])
-@played
+@in_event_loop
 async def test_a_token_is_learned_and_kept_until_a_while_before_its_end(said: Any, kept: float) -> None:
     learned = Learned()
     fresh = await proved(Reply(200, {"token": "tok-1", "expires_in": said}), learned)
@@ -46,7 +46,7 @@ async def test_a_token_is_learned_and_kept_until_a_while_before_its_end(said: An
         (Reply(429, b"canary"), "rate_limited"),
     ],
 )
-@played
+@in_event_loop
 async def test_no_token_is_told_by_whether_it_was_refused_or_the_cloud_is_down(answer: Reply, error_class: str) -> None:
     with pytest.raises(ExecutionFailed, match="Cumulus gave no token for the tool") as caught:
         await proved(answer, Learned())

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.infra.credentials.provider import Provider, running
+from tests.infra.credentials.provider import Provider, running_provider
 
 
 @pytest.fixture(scope="session")
 def provider() -> Iterator[Provider]:
     """A real OpenID provider."""
-    with running() as started:
+    with running_provider() as started:
         yield started

@@ -11,7 +11,7 @@ from ferrule.model.credentials import Credentials, SecretRef, read_credentials
 from tests.infra.clouds.fixtures import Learned
 
 
-class Store:
+class CountingStore:
     """A place of secrets that counts."""
 
     def __init__(self, **values: str) -> None:
@@ -32,21 +32,21 @@ class Store:
         return self.values[ref.name]
 
 
-class Bench:
+class VaultSetup:
     """A vault over one such place, with a clock."""
 
     def __init__(self, *, cache_seconds: float = 300.0, **values: str) -> None:
-        self.store = Store(**values)
+        self.store = CountingStore(**values)
         self.learned = Learned()
         self.now = 0.0
         self.vault = CachedVault(lambda name: self.store, self.learned, lambda: self.now, cache_seconds=cache_seconds)
 
 
-def run(run_id: str = "r1") -> Context:
+def make_context(run_id: str = "r1") -> Context:
     """The context of a call in a run."""
     return Context(invocation_id="i", principal="p", agent=None, tenant="", run_id=run_id)
 
 
-def credentials(**written: Any) -> Credentials:
+def make_credentials(**written: Any) -> Credentials:
     """Credentials that name a variable."""
     return read_credentials({"source": "env", "name": "KEY", **written})

@@ -76,7 +76,7 @@ class Provider:
 
 
 @contextmanager
-def running(**options: Any) -> Iterator[Provider]:
+def running_provider(**options: Any) -> Iterator[Provider]:
     """A provider of its own, ended afterwards. `ttl`: how long access tokens last, in seconds."""
     folder = _package()
     node = shutil.which("node") or "node"
@@ -97,7 +97,7 @@ def running(**options: Any) -> Iterator[Provider]:
         process.stdout.close()
 
 
-class _Staying(urllib.request.HTTPRedirectHandler):
+class _StopRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects until one leads to a given address."""
 
     def __init__(self, stop_at: str) -> None:
@@ -105,11 +105,11 @@ class _Staying(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str) -> Any:
         if self._stop_at and newurl.startswith(self._stop_at):
-            raise _Arrived(newurl)
+            raise _ReachedAddress(newurl)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-class _Arrived(Exception):
+class _ReachedAddress(Exception):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.url = url
@@ -129,7 +129,7 @@ class Browser:
     def visit_now(self, url: str, stop_at: str = "") -> str:
         """The same, from a thread."""
         opener = urllib.request.build_opener(
-            urllib.request.HTTPCookieProcessor(self._cookies), _Staying(stop_at), urllib.request.ProxyHandler({})
+            urllib.request.HTTPCookieProcessor(self._cookies), _StopRedirects(stop_at), urllib.request.ProxyHandler({})
         )
         data: bytes | None = None
         try:
@@ -139,15 +139,15 @@ class Browser:
                 form = _FORM.search(page)
                 if form is None:
                     return page
-                url, data = urljoin(url, _action(form[0]) or url), urlencode(self._filled(form[0])).encode()
-        except _Arrived as arrived:
+                url, data = urljoin(url, _find_action(form[0]) or url), urlencode(self._fill_form(form[0])).encode()
+        except _ReachedAddress as arrived:
             return arrived.url
         except urllib.error.HTTPError as error:
             with error:
                 return f"{error.code} {error.read().decode()}"
         raise AssertionError("the provider asks for ever")
 
-    def _filled(self, form: str) -> dict[str, str]:
+    def _fill_form(self, form: str) -> dict[str, str]:
         fields = {}
         for tag in _INPUT.findall(form):
             said = dict(_ATTRIBUTE.findall(tag))
@@ -156,10 +156,10 @@ class Browser:
         return {name: (self._login if name in ("login", "password") else value) for name, value in fields.items()}
 
 
-def _action(form: str) -> str:
+def _find_action(form: str) -> str:
     return html.unescape(dict(_ATTRIBUTE.findall(form.partition(">")[0])).get("action", ""))
 
 
-def brought(url: str) -> dict[str, str]:
+def read_parameters(url: str) -> dict[str, str]:
     """What a redirect brings, by name."""
     return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))

@@ -20,7 +20,7 @@ from ferrule.infra.secrets.env import EnvironmentSource
 from ferrule.model.credentials import Credentials, read_credentials
 from tests.infra.clouds.amazon import REGION, Amazon
 from tests.infra.clouds.far import Asked, Reply, far
-from tests.infra.clouds.fixtures import Learned, aws, azure, gcp, local_client, played
+from tests.infra.clouds.fixtures import Learned, aws, azure, gcp, in_event_loop, local_client
 from tests.infra.clouds.google import Google
 from tests.infra.clouds.microsoft import FUNCTION, Azure
 
@@ -70,7 +70,7 @@ def token(text: str, expires_in: Any = 3600) -> Reply:
     return Reply(200, {"access_token": text, "expires_in": expires_in})
 
 
-@played
+@in_event_loop
 async def test_a_lambda_is_invoked_with_the_scopes_and_our_own_signature() -> None:
     """AML-61."""
     with far(Lambda(token("tok-1"))) as server:
@@ -85,7 +85,7 @@ async def test_a_lambda_is_invoked_with_the_scopes_and_our_own_signature() -> No
         assert "tok-1" in on.learned
 
 
-@played
+@in_event_loop
 async def test_a_broker_of_amazon_works_at_amazons(aws: Amazon) -> None:
     """AML-61, against moto."""
     aws.tell("config", {"lambda": {"use_docker": False}})
@@ -101,7 +101,7 @@ async def test_a_broker_of_amazon_works_at_amazons(aws: Amazon) -> None:
     assert await Bench(aws.environment()).header(oauth2("aws", arn)) == "Bearer from-moto"
 
 
-@played
+@in_event_loop
 async def test_a_token_is_kept_until_it_ends_less_a_margin_in_every_run() -> None:
     """AML-61: the broker says how long."""
     with far(Lambda(token("one", 600), token("two", "600"), token("three", 10), token("four"))) as server:
@@ -121,14 +121,14 @@ async def test_a_token_is_kept_until_it_ends_less_a_margin_in_every_run() -> Non
         assert len(server.asked) == 4
 
 
-@played
+@in_event_loop
 async def test_a_token_without_an_end_is_used_and_not_kept() -> None:
     with far(Lambda(Reply(200, {"access_token": "a"}), token("b", None), token("c", -1), token("d", True))) as server:
         on = Bench(lambda_env(server.url))
         assert [await on.header(oauth2("aws", ARN)) for _ in range(4)] == [f"Bearer {x}" for x in "abcd"]
 
 
-@played
+@in_event_loop
 async def test_other_scopes_are_another_token_and_a_refused_one_is_forgotten() -> None:
     with far(Lambda(token("one"), token("two"), token("three"))) as server:
         on = Bench(lambda_env(server.url))
@@ -153,7 +153,7 @@ async def test_other_scopes_are_another_token_and_a_refused_one_is_forgotten() -
         (Reply(500, {}), "dependency_unavailable", None),
     ],
 )  # fmt: skip
-@played
+@in_event_loop
 async def test_a_broker_that_fails_is_told_and_its_words_are_not(
     reply: Reply, error_class: str, code: str | None
 ) -> None:
@@ -167,7 +167,7 @@ async def test_a_broker_that_fails_is_told_and_its_words_are_not(
 @pytest.mark.parametrize(
     "name", ["projects/acme/locations/europe-west1/functions/broker", "projects/acme/functions/broker"]
 )
-@played
+@in_event_loop
 async def test_a_function_of_google_is_called_with_an_identity_token_for_its_address(
     gcp: Google, tmp_path: Path, name: str
 ) -> None:
@@ -182,14 +182,14 @@ async def test_a_function_of_google_is_called_with_an_identity_token_for_its_add
 @pytest.mark.parametrize(
     "name", ["projects/acme/locations/x/functions/../../y", "arn:aws:lambda", "projects/a/functions/"]
 )
-@played
+@in_event_loop
 async def test_a_name_that_is_no_function_of_google_asks_nobody(gcp: Google, tmp_path: Path, name: str) -> None:
     with pytest.raises(ExecutionFailed) as caught:
         await Bench(gcp.environment(tmp_path / "key.json")).header(oauth2("gcp", name))
     assert caught.value.error_class == "setup_required" and not gcp.far.asked
 
 
-@played
+@in_event_loop
 async def test_a_function_of_azure_is_called_at_its_address_with_a_token_for_that_host(azure: Azure) -> None:
     """AML-61."""
     on = Bench(azure.environment())
@@ -198,7 +198,7 @@ async def test_a_function_of_azure_is_called_at_its_address_with_a_token_for_tha
     assert set(azure.scopes.values()) == {f"https://{host}/.default"}
 
 
-@played
+@in_event_loop
 async def test_a_function_of_azure_is_found_by_its_resource_and_called_with_its_key(azure: Azure) -> None:
     """AML-61."""
     on = Bench(azure.environment())
@@ -211,7 +211,7 @@ async def test_a_function_of_azure_is_found_by_its_resource_and_called_with_its_
 @pytest.mark.parametrize(
     "audience", ["https://management.azure.com", "https://vault.azure.net", "https://graph.microsoft.com/"]
 )
-@played
+@in_event_loop
 async def test_a_definition_cannot_have_our_rights_at_microsoft_sent_to_itself(azure: Azure, audience: str) -> None:
     on = Bench(azure.environment(), azure.url.removeprefix("http://"))
     with pytest.raises(ExecutionFailed, match="x-audience"):
@@ -219,7 +219,7 @@ async def test_a_definition_cannot_have_our_rights_at_microsoft_sent_to_itself(a
     assert not azure.far.asked
 
 
-@played
+@in_event_loop
 async def test_a_broker_without_tls_gets_nothing_unless_it_is_listed(azure: Azure) -> None:
     on = Bench(azure.environment(), azure.url.removeprefix("http://"))
     with pytest.raises(ExecutionFailed) as caught:
@@ -227,7 +227,7 @@ async def test_a_broker_without_tls_gets_nothing_unless_it_is_listed(azure: Azur
     assert caught.value.code == "address_forbidden" and not azure.far.asked
 
 
-@played
+@in_event_loop
 async def test_an_agent_that_is_confined_reaches_a_listed_broker_only() -> None:
     with far(Lambda(token("one"))) as server:
         on = Bench(lambda_env("http://localhost:" + server.url.rpartition(":")[2]), "127.0.0.1")
@@ -241,7 +241,7 @@ def exchange(url: str, **more: Any) -> Credentials:
     return read_credentials({"scheme": "oauth2", **written, **more})
 
 
-@played
+@in_event_loop
 async def test_a_clients_secret_is_exchanged_for_a_token() -> None:
     """Our own extension (RFC 6749, 4.4)."""
     with far(Lambda(token("direct"))) as server:
@@ -255,7 +255,7 @@ async def test_a_clients_secret_is_exchanged_for_a_token() -> None:
         assert {"s:3cr&t", basic, "direct"} <= on.learned.keys()
 
 
-@played
+@in_event_loop
 async def test_a_clients_secret_that_is_refused_is_read_anew() -> None:
     def answer(asked: Asked) -> Reply:
         pair = base64.b64decode(asked.headers["authorization"].removeprefix("Basic ")).decode()
@@ -270,7 +270,7 @@ async def test_a_clients_secret_that_is_refused_is_read_anew() -> None:
         assert await on.header(exchange(server.url)) == "Bearer good"
 
 
-@played
+@in_event_loop
 async def test_a_clients_secret_that_is_missing_asks_nobody() -> None:
     """AML-72."""
     with far(Lambda(token("direct"))) as server:

@@ -16,7 +16,7 @@ from ferrule.settings import NetworkSettings, SecretSettings, Settings
 from ferrule.testing import FakeClock, memory_app
 from tests.infra.clouds.amazon import REGION, Amazon
 from tests.infra.clouds.far import Asked, Far, Reply, far
-from tests.infra.clouds.fixtures import aws, azure, gcp, played
+from tests.infra.clouds.fixtures import aws, azure, gcp, in_event_loop
 from tests.infra.clouds.google import Google
 from tests.infra.clouds.microsoft import Azure
 from tests.runtime.builtins.scene import manifest
@@ -53,7 +53,7 @@ async def shown(server: Far, env: Mapping[str, str], **credentials: Any) -> dict
     return server.asked[-1].headers
 
 
-@played
+@in_event_loop
 async def test_a_key_is_shown_in_its_header() -> None:
     """AML-65, AML-66, AML-67."""
     with far(fine) as server:
@@ -65,7 +65,7 @@ async def test_a_key_is_shown_in_its_header() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["bearer-token", "service-account"])
-@played
+@in_event_loop
 async def test_a_token_is_shown_as_a_bearer(scheme: str) -> None:
     """AML-66, AML-70."""
     with far(fine) as server:
@@ -73,14 +73,14 @@ async def test_a_token_is_shown_as_a_bearer(scheme: str) -> None:
         assert seen["authorization"] == "Bearer t0ken"
 
 
-@played
+@in_event_loop
 async def test_nothing_is_shown_where_nothing_is_said() -> None:
     """AML-58, AML-66."""
     with far(fine) as server:
         assert "authorization" not in await shown(server, {}, scheme="none")
 
 
-@played
+@in_event_loop
 async def test_a_brokers_token_is_shown_and_the_broker_is_asked_as_ourselves() -> None:
     """AML-60, AML-61."""
     with far(fine) as server:
@@ -91,7 +91,7 @@ async def test_a_brokers_token_is_shown_and_the_broker_is_asked_as_ourselves() -
         assert json.loads(server.asked[0].body) == {"scopes": ["a"]}
 
 
-@played
+@in_event_loop
 async def test_a_token_address_of_our_own_stands_beside_the_broker_and_is_asked_in_its_place() -> None:
     """AML-60 holds: the definition names a broker for whoever does not know the extension."""
     with far(
@@ -111,7 +111,7 @@ async def test_a_token_address_of_our_own_stands_beside_the_broker_and_is_asked_
         assert server.paths() == ["/token", "/it"]
 
 
-@played
+@in_event_loop
 async def test_secrets_come_from_every_store(aws: Amazon, gcp: Google, azure: Azure, tmp_path: Path) -> None:
     """AML-62, AML-63."""
     aws.client("secretsmanager").create_secret(Name="shop", SecretString='{"token": "of-amazon"}')
@@ -129,7 +129,7 @@ async def test_secrets_come_from_every_store(aws: Amazon, gcp: Google, azure: Az
     assert seen == ["Bearer of-ours", "Bearer of-amazon", "Bearer of-google", "Bearer of-microsoft"]
 
 
-@played
+@in_event_loop
 async def test_a_missing_secret_refuses_the_call_before_anything_is_sent() -> None:
     """AML-72, AT-36: on the surface already, and again when it vanishes later."""
     with far(fine) as server:
@@ -152,7 +152,7 @@ async def test_a_missing_secret_refuses_the_call_before_anything_is_sent() -> No
             assert len(server.asked) == before == 1
 
 
-@played
+@in_event_loop
 async def test_a_secret_that_a_store_does_not_have_refuses_the_call_before_anything_is_sent(aws: Amazon) -> None:
     """AML-72."""
     with far(fine) as server:
@@ -165,7 +165,7 @@ async def test_a_secret_that_a_store_does_not_have_refuses_the_call_before_anyth
         assert not server.asked
 
 
-@played
+@in_event_loop
 async def test_a_refused_secret_is_read_anew_by_the_next_call() -> None:
     with far(lambda asked: fine(asked) if asked.bearer == "new" else Reply(401, {})) as server:
         env = {"T": "old"}
@@ -179,7 +179,7 @@ async def test_a_refused_secret_is_read_anew_by_the_next_call() -> None:
             assert (await called(surface)).error is None
 
 
-@played
+@in_event_loop
 async def test_a_file_of_secrets_that_appears_makes_the_tool_usable_on_an_open_surface(tmp_path: Path) -> None:
     """`.env` in development: no restart, and its values are not in the environment."""
     with far(fine) as server:
@@ -200,7 +200,7 @@ async def test_a_file_of_secrets_that_appears_makes_the_tool_usable_on_an_open_s
             assert server.asked[-1].bearer == "first" and len(server.asked) == 1
 
 
-@played
+@in_event_loop
 async def test_one_run_reads_a_secret_once_and_another_run_reads_it_anew() -> None:
     """AML-72."""
     with far(fine) as server:
@@ -214,7 +214,7 @@ async def test_one_run_reads_a_secret_once_and_another_run_reads_it_anew() -> No
         assert [each.bearer for each in server.asked] == ["one", "one", "two"]
 
 
-@played
+@in_event_loop
 async def test_without_keeping_every_call_reads_it_anew() -> None:
     with far(fine) as server:
         env = {"T": "one"}
@@ -228,7 +228,7 @@ async def test_without_keeping_every_call_reads_it_anew() -> None:
 
 
 @pytest.mark.parametrize("name", [".env", "./.env", "notes/../.env", "linked"])
-@played
+@in_event_loop
 async def test_no_tool_reads_the_file_of_secrets(tmp_path: Path, name: str) -> None:
     """Whoever may read the workspace may not read this."""
     (tmp_path / "notes").mkdir()

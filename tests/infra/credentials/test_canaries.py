@@ -18,7 +18,7 @@ from ferrule.app.opening import open_app
 from ferrule.model.result import Result
 from tests.infra.clouds.amazon import REGION, Amazon
 from tests.infra.clouds.far import Asked, Far, Reply, far
-from tests.infra.clouds.fixtures import aws, azure, gcp, played
+from tests.infra.clouds.fixtures import aws, azure, gcp, in_event_loop
 from tests.infra.clouds.google import Google
 from tests.infra.clouds.microsoft import Azure
 from tests.journeys.canaries import found_in
@@ -108,7 +108,7 @@ def lay_out(root: Path, server: Far, azure_url: str) -> list[str]:
     return [*names, "of-lambda"]
 
 
-@played
+@in_event_loop
 async def test_no_secret_of_any_scheme_is_written_or_told_anywhere(
     aws: Amazon, gcp: Google, azure: Azure, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.model.credentials import SecretRef
-from tests.infra.credentials.bench import bench
+from tests.infra.credentials.oauth_setup import oauth_setup
 from tests.infra.credentials.provider import Browser, Provider
 
 
@@ -32,7 +32,7 @@ def test_a_client_with_a_secret_shows_it_as_the_provider_wants_it(
             issuer=provider.issuer,
             token_auth=method,
         )
-        async with bench(tmp_path, {"acme": settings}) as here:
+        async with oauth_setup(tmp_path, {"acme": settings}) as here:
             await here.connect()
             assert await here.tokens.token("acme", "alice", ["read"])
             assert provider.seen()[-1] == {"grant": "authorization_code", "status": 200, **expected}
@@ -45,7 +45,7 @@ def test_a_wrong_client_secret_is_told_as_such(tmp_path: Path, provider: Provide
         settings = OAuthProvider(
             client_id="basic", client_secret=SecretRef("env", name="POST_SECRET"), issuer=provider.issuer
         )
-        async with bench(tmp_path, {"acme": settings}) as here:
+        async with oauth_setup(tmp_path, {"acme": settings}) as here:
             challenge = await here.authorizations.begin("acme", "alice", ["read"])
             page = await Browser().visit(challenge.url)
             assert "check client_id and client_secret" in page and "another-secret" not in page

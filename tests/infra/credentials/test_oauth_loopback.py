@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ferrule.infra.credentials.oauth_loopback import Loopback, local_target
-from tests.infra.credentials.bench import bench
-from tests.infra.credentials.odd_provider import OddProvider
+from tests.infra.credentials.oauth_setup import oauth_setup
+from tests.infra.credentials.scripted_provider import ScriptedProvider
 
 
 async def _asked(port: int, text: str) -> str:
@@ -86,7 +86,7 @@ def test_a_head_without_an_end_is_cut_off() -> None:
 
 def test_the_port_listens_no_longer_than_somebody_is_waited_for(tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd, oauth_setup(tmp_path, {"acme": odd.settings}) as here:
             challenge = await here.authorizations.begin("acme", "alice")
             again = await here.authorizations.begin("acme", "bob")
             ports = {

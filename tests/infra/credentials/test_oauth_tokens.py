@@ -15,16 +15,16 @@ from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.infra.credentials.oauth_tokens import AuthorizationRequired
 from ferrule.infra.credentials.sealed import KEY_FILE
 from tests import ROOT
-from tests.infra.credentials.bench import bench, public
-from tests.infra.credentials.odd_provider import OddProvider
+from tests.infra.credentials.oauth_setup import make_public_provider, oauth_setup
 from tests.infra.credentials.provider import Provider
+from tests.infra.credentials.scripted_provider import ScriptedProvider
 
 HOUR = 3600
 
 
 def test_a_token_is_used_until_shortly_before_its_end(tmp_path: Path, provider: Provider) -> None:
     async def story() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
             await here.connect()
             asked = provider.asked()["refresh_token"]
             first = await here.tokens.token("acme", "alice", ["read"])
@@ -41,7 +41,7 @@ def test_a_token_is_used_until_shortly_before_its_end(tmp_path: Path, provider: 
 
 def test_refresh_tokens_that_work_once_are_kept_as_they_rotate(tmp_path: Path, provider: Provider) -> None:
     async def story() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
             await here.connect()
             seen = set()
             for _ in range(4):
@@ -54,8 +54,8 @@ def test_refresh_tokens_that_work_once_are_kept_as_they_rotate(tmp_path: Path, p
 
 def test_twenty_calls_at_once_ask_the_provider_once(tmp_path: Path, provider: Provider) -> None:
     async def story() -> None:
-        settings = {"acme": public(provider.issuer)}
-        async with bench(tmp_path, settings) as here, bench(tmp_path, settings, here.clock) as there:
+        settings = {"acme": make_public_provider(provider.issuer)}
+        async with oauth_setup(tmp_path, settings) as here, oauth_setup(tmp_path, settings, here.clock) as there:
             await here.connect()
             here.clock.advance(HOUR)
             asked = provider.asked()["refresh_token"]
@@ -70,7 +70,7 @@ _CHILD = """
 import asyncio, json, sys
 from pathlib import Path
 from ferrule.testing import FakeClock
-from tests.infra.credentials.bench import bench, public
+from tests.infra.credentials.oauth_setup import bench, public
 
 async def main():
     clock = FakeClock("2026-01-31T13:30:00Z")
@@ -85,7 +85,7 @@ asyncio.run(main())
 
 def test_several_processes_ask_the_provider_once(tmp_path: Path, provider: Provider) -> None:
     async def connected() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
             await here.connect()
 
     asyncio.run(connected())
@@ -112,7 +112,7 @@ def test_several_processes_ask_the_provider_once(tmp_path: Path, provider: Provi
 
 def test_what_the_provider_forgot_is_forgotten_here_and_asked_for_anew(tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd, oauth_setup(tmp_path, {"acme": odd.settings}) as here:
             await odd.connect(here)
             here.clock.advance(HOUR)
             odd.answers = [(400, {"error": "invalid_grant", "error_description": "told: refresh-0"})]
@@ -126,7 +126,7 @@ def test_what_the_provider_forgot_is_forgotten_here_and_asked_for_anew(tmp_path:
 
 def test_a_real_provider_that_forgot_leads_to_a_challenge(tmp_path: Path, provider: Provider) -> None:
     async def story() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
             await here.connect()
             provider.forget()
             here.clock.advance(HOUR)
@@ -140,7 +140,7 @@ def test_a_real_provider_that_forgot_leads_to_a_challenge(tmp_path: Path, provid
 
 def test_a_token_that_cannot_be_renewed_ends_in_a_challenge(tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd, oauth_setup(tmp_path, {"acme": odd.settings}) as here:
             await odd.connect(here, refresh_token=None)
             here.clock.advance(HOUR)
             assert "cannot be renewed" in here.tokens.problem("acme", "alice", ["read"])
@@ -169,7 +169,7 @@ def test_a_refresh_that_fails_otherwise_keeps_what_there_is(
     answer: tuple[int, object], error_class: str, code: str, tmp_path: Path
 ) -> None:
     async def story() -> None:
-        async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd, oauth_setup(tmp_path, {"acme": odd.settings}) as here:
             await odd.connect(here)
             here.clock.advance(HOUR - 30)  # within the margin: the old token still works
             odd.answers = [answer, answer]
@@ -186,7 +186,7 @@ def test_a_refresh_that_fails_otherwise_keeps_what_there_is(
 
 def test_a_call_that_is_canceled_does_not_lose_the_new_token(tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd, oauth_setup(tmp_path, {"acme": odd.settings}) as here:
             await odd.connect(here)
             here.clock.advance(HOUR)
             odd.gate.clear()
@@ -204,7 +204,7 @@ def test_a_call_that_is_canceled_does_not_lose_the_new_token(tmp_path: Path) -> 
 
 def test_a_token_that_somebody_refused_is_renewed(tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd, oauth_setup(tmp_path, {"acme": odd.settings}) as here:
             await odd.connect(here)
             token = await here.tokens.token("acme", "alice", ["read"])
             await here.tokens.drop_refused("acme", "alice", "another token")
@@ -228,7 +228,7 @@ def test_a_token_that_somebody_refused_is_renewed(tmp_path: Path) -> None:
 )
 def test_answers_as_providers_really_give_them_are_understood(change: dict[str, object], tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd, oauth_setup(tmp_path, {"acme": odd.settings}) as here:
             await odd.connect(here, **change)
             assert await here.tokens.token("acme", "alice", ["read"]) == "access-0"
 
@@ -237,7 +237,7 @@ def test_answers_as_providers_really_give_them_are_understood(change: dict[str, 
 
 def test_a_failure_that_is_told_with_success_is_a_failure(tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd, oauth_setup(tmp_path, {"acme": odd.settings}) as here:
             await odd.connect(here)
             here.clock.advance(HOUR)
             odd.answers = [(200, {"error": "bad_refresh_token", "error_description": "…"})]
@@ -249,11 +249,11 @@ def test_a_failure_that_is_told_with_success_is_a_failure(tmp_path: Path) -> Non
 
 def test_a_key_that_others_can_read_hands_nothing_out(tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd:
-            async with bench(tmp_path, {"acme": odd.settings}) as here:
+        async with ScriptedProvider() as odd:
+            async with oauth_setup(tmp_path, {"acme": odd.settings}) as here:
                 await odd.connect(here)
             (tmp_path / KEY_FILE).chmod(0o644)
-            async with bench(tmp_path, {"acme": odd.settings}) as here:
+            async with oauth_setup(tmp_path, {"acme": odd.settings}) as here:
                 with pytest.raises(ExecutionFailed, match="chmod 600") as caught:
                     await here.tokens.token("acme", "alice", ["read"])
                 assert caught.value.error_class == "setup_required"
@@ -263,14 +263,14 @@ def test_a_key_that_others_can_read_hands_nothing_out(tmp_path: Path) -> None:
 
 def test_the_audience_is_named_wherever_a_token_is_asked_for(tmp_path: Path) -> None:
     async def story() -> None:
-        async with OddProvider() as odd:
+        async with ScriptedProvider() as odd:
             settings = OAuthProvider(
                 client_id="c",
                 authorization_url=odd.url("/a?x=1"),
                 token_url=odd.url("/t"),
                 resource="https://api.example.com",
             )
-            async with bench(tmp_path, {"acme": settings}) as here:
+            async with oauth_setup(tmp_path, {"acme": settings}) as here:
                 challenge = await here.authorizations.begin("acme", "alice")
                 assert "resource=https%3A%2F%2Fapi.example.com" in challenge.url and "/a?x=1&" in challenge.url
                 await here.authorizations.complete(challenge.state, "code")

@@ -11,7 +11,7 @@ from ferrule.contracts.executor import Context
 from ferrule.model.result import Result
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
-from tests.infra.credentials.bench import public
+from tests.infra.credentials.oauth_setup import make_public_provider
 from tests.infra.credentials.provider import Browser, Provider
 
 
@@ -49,7 +49,9 @@ async def plain(context: Context) -> dict[str, Any]:
 
 def test_a_call_without_authorization_brings_the_address_and_then_works(provider: Provider) -> None:
     async def story() -> None:
-        settings = Settings(network=NetworkSettings(allow=("127.0.0.1",)), oauth={"acme": public(provider.issuer)})
+        settings = Settings(
+            network=NetworkSettings(allow=("127.0.0.1",)), oauth={"acme": make_public_provider(provider.issuer)}
+        )
         policy = '[[rules]]\nid = "all"\ndecision = "allow"\ntool = "*"\n'
         async with memory_app(definitions=FILES, tools=[count, plain], settings=settings, policy=policy) as app:
             surface = app.surface(principal="alice")

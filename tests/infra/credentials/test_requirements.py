@@ -13,7 +13,7 @@ from ferrule.model.credentials import SecretRef, read_requirements
 from ferrule.model.result import Result
 from ferrule.settings import SecretSettings, Settings
 from ferrule.testing import memory_app
-from tests.infra.clouds.fixtures import played
+from tests.infra.clouds.fixtures import in_event_loop
 from tests.runtime.executors.rest.tools import ALLOW
 
 
@@ -63,7 +63,7 @@ async def counted(
 
 
 @pytest.mark.parametrize("function", [count, count_in_a_thread])
-@played
+@in_event_loop
 async def test_only_the_secrets_a_definition_names_are_handed_over(function: Any) -> None:
     """OXP-39, OXP-42."""
     env = {"ENV_MAIL": "of-mail", "ENV_OTHER": "of-others"}
@@ -72,14 +72,14 @@ async def test_only_the_secrets_a_definition_names_are_handed_over(function: Any
     assert result.structured_content["ids"] == ["MAIL"]
 
 
-@played
+@in_event_loop
 async def test_a_function_that_repeats_its_secret_does_not_tell_it() -> None:
     """OXP-42."""
     result = await counted(oxp(secrets=[{"id": "MAIL"}]), bound("MAIL"), {"ENV_MAIL": "canary-secret"})
     assert SEEN == [{"MAIL": "canary-secret"}] and "canary-secret" not in json.dumps(result.to_record())
 
 
-@played
+@in_event_loop
 async def test_a_tool_that_requires_nothing_gets_nothing() -> None:
     """OXP-37."""
     result = await counted(oxp(), bound("MAIL"), {"ENV_MAIL": "x"})
@@ -89,7 +89,7 @@ async def test_a_tool_that_requires_nothing_gets_nothing() -> None:
 @pytest.mark.parametrize(
     ("settings", "env"), [(bound(), {"ENV_MAIL": "x"}), (bound("MAIL"), {}), (bound("OTHER"), {"MAIL": "x"})]
 )
-@played
+@in_event_loop
 async def test_what_is_missing_refuses_the_call_before_the_function_runs(
     settings: Settings, env: dict[str, str]
 ) -> None:
@@ -99,21 +99,21 @@ async def test_what_is_missing_refuses_the_call_before_the_function_runs(
     assert "MAIL" in result.error.message and not SEEN
 
 
-@played
+@in_event_loop
 async def test_a_provider_nobody_configured_refuses_the_call() -> None:
     """OXP-38."""
     result = await counted(oxp(authorization=[{"id": "acme"}]), bound(), {})
     assert result.error is not None and result.error.error_class == "credential_missing" and not SEEN
 
 
-@played
+@in_event_loop
 async def test_the_user_id_is_the_principal() -> None:
     """OXP-40."""
     result = await counted(oxp(user_id=True), bound(), {}, principal="alice")
     assert result.error is None and SEEN == [{}]
 
 
-@played
+@in_event_loop
 async def test_a_secret_that_vanishes_after_the_surface_was_made_refuses_the_call() -> None:
     SEEN.clear()
     env = {"ENV_MAIL": "x"}

@@ -20,16 +20,16 @@ from ferrule.infra.credentials.sealed import (
     make_key_loader,
 )
 from ferrule.infra.credentials.tokens import TokenOwner
-from tests.infra.credentials.bench import bench, public
-from tests.infra.credentials.came_back import BACK
+from tests.infra.credentials.oauth_setup import make_public_provider, oauth_setup
 from tests.infra.credentials.provider import Provider
+from tests.infra.credentials.redirects import BACK
 
 
 def test_a_swapped_or_changed_file_is_no_token(
     tmp_path: Path, provider: Provider, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def story() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
             await here.connect(principal="alice")
             folder = tmp_path / FOLDER
             file = folder / TokenOwner("default", "alice", "acme").file_name
@@ -62,13 +62,13 @@ def test_a_swapped_or_changed_file_is_no_token(
 
 def test_the_folder_alone_tells_nothing(tmp_path: Path, provider: Provider) -> None:
     async def story() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
             challenge = await here.authorizations.begin("acme", "alice", ["read"], redirect_uri=BACK)
             await here.connect()
         kept = b"".join(file.read_bytes() for file in (tmp_path / FOLDER).rglob("*") if file.is_file())
         assert b"alice" not in kept and challenge.state.encode() not in kept
         shutil.copytree(tmp_path / FOLDER, tmp_path / "elsewhere" / FOLDER)
-        async with bench(tmp_path / "elsewhere", {"acme": public(provider.issuer)}) as there:
+        async with oauth_setup(tmp_path / "elsewhere", {"acme": make_public_provider(provider.issuer)}) as there:
             assert there.authorizations.list_connections(None) == []
             with pytest.raises(AuthorizationRequired, match="another key"):
                 await there.tokens.token("acme", "alice", ["read"])

@@ -10,8 +10,8 @@ import pytest
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.credentials.shapes import required_members
 from ferrule.model.credentials import read_credentials
-from tests.infra.clouds.fixtures import played
-from tests.infra.credentials.counting_store import Bench, credentials, run
+from tests.infra.clouds.fixtures import in_event_loop
+from tests.infra.credentials.counting_store import VaultSetup, make_context, make_credentials
 
 
 @pytest.mark.parametrize(
@@ -55,44 +55,50 @@ GOOD = {"host": "h", "port": 5432, "database": "d", "username": "u", "password":
         ({"username": ["u"]}, "'username' that is no text"),
     ],
 )
-@played
+@in_event_loop
 async def test_a_wrong_shape_is_told_in_one_line_without_a_value(change: dict[str, Any], said: str) -> None:
     """AML-68: a runtime credential error."""
-    on = Bench(KEY=json.dumps({**GOOD, **change}))
+    on = VaultSetup(KEY=json.dumps({**GOOD, **change}))
     with pytest.raises(ExecutionFailed, match=said) as caught:
-        await on.vault.members(credentials(scheme="service-account"), run(), required_members("database", "postgresql"))
+        await on.vault.members(
+            make_credentials(scheme="service-account"), make_context(), required_members("database", "postgresql")
+        )
     assert (caught.value.error_class, caught.value.code) == ("credential_missing", "credential_shape")
     assert "canary" not in str(caught.value) and "\n" not in str(caught.value)
 
 
-@played
+@in_event_loop
 async def test_a_good_shape_is_given_with_a_port_that_is_a_number_and_a_key_chooses_the_inner_object() -> None:
     """AML-68."""
     inner = {**GOOD, "port": "5432"}
-    on = Bench(KEY=json.dumps({"db": inner, "as_text": json.dumps(inner)}))
+    on = VaultSetup(KEY=json.dumps({"db": inner, "as_text": json.dumps(inner)}))
     for key in ("db", "as_text"):
-        said = credentials(scheme="service-account", key=key)
-        found = await on.vault.members(said, run(), required_members("database", "postgresql"))
+        said = make_credentials(scheme="service-account", key=key)
+        found = await on.vault.members(said, make_context(), required_members("database", "postgresql"))
         assert found == GOOD
 
 
-@played
+@in_event_loop
 async def test_a_google_account_has_to_be_one() -> None:
     """AML-68."""
-    on = Bench(KEY=json.dumps({"type": "authorized_user", "project_id": "p", "private_key": "k", "client_email": "e"}))
+    on = VaultSetup(
+        KEY=json.dumps({"type": "authorized_user", "project_id": "p", "private_key": "k", "client_email": "e"})
+    )
     with pytest.raises(ExecutionFailed, match="'service_account'"):
-        await on.vault.members(credentials(scheme="service-account"), run(), required_members("lambda", "gcp"))
+        await on.vault.members(
+            make_credentials(scheme="service-account"), make_context(), required_members("lambda", "gcp")
+        )
 
 
-@played
+@in_event_loop
 async def test_a_role_of_a_database_says_where_it_is_and_asks_nobody() -> None:
     """AML-69."""
-    on = Bench()
+    on = VaultSetup()
     said = read_credentials(
         {"scheme": "iam-role", "host": "h", "port": 1, "database": "d", "username": "u", "region": "r"}
     )
-    found = await on.vault.members(said, run(), required_members("database", "mysql", "iam-role"))
+    found = await on.vault.members(said, make_context(), required_members("database", "mysql", "iam-role"))
     assert found == {"host": "h", "port": 1, "database": "d", "username": "u", "region": "r"}
     assert not on.store.asked
     with pytest.raises(ExecutionFailed, match="lack 'host'"):
-        await on.vault.members(read_credentials({"scheme": "iam-role", "port": 1}), run(), ["host"])
+        await on.vault.members(read_credentials({"scheme": "iam-role", "port": 1}), make_context(), ["host"])

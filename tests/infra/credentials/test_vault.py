@@ -11,40 +11,40 @@ import pytest
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.model.credentials import BadCredentials, SecretRef, read_credentials
-from tests.infra.clouds.fixtures import played
-from tests.infra.credentials.counting_store import Bench, credentials, run
+from tests.infra.clouds.fixtures import in_event_loop
+from tests.infra.credentials.counting_store import VaultSetup, make_context, make_credentials
 
 ENV = SecretRef(source="env", name="KEY")
 
 
-@played
+@in_event_loop
 async def test_a_secret_is_fetched_once_for_a_run_and_anew_for_another() -> None:
     """AML-72."""
-    on = Bench(KEY="one")
-    assert [await on.vault.secret(ENV, run()) for _ in range(5)] == ["one"] * 5
+    on = VaultSetup(KEY="one")
+    assert [await on.vault.secret(ENV, make_context()) for _ in range(5)] == ["one"] * 5
     assert on.store.asked == 1
     on.store.values["KEY"] = "two"
-    assert await on.vault.secret(ENV, run()) == "one"
-    assert await on.vault.secret(ENV, run("r2")) == "two"
+    assert await on.vault.secret(ENV, make_context()) == "one"
+    assert await on.vault.secret(ENV, make_context("r2")) == "two"
     assert on.store.asked == 2
 
 
-@played
+@in_event_loop
 async def test_a_long_run_reads_it_again_after_its_time() -> None:
-    on = Bench(KEY="one", cache_seconds=60)
-    assert await on.vault.secret(ENV, run()) == "one"
+    on = VaultSetup(KEY="one", cache_seconds=60)
+    assert await on.vault.secret(ENV, make_context()) == "one"
     on.store.values["KEY"] = "two"
     on.now = 59.0
-    assert await on.vault.secret(ENV, run()) == "one"
+    assert await on.vault.secret(ENV, make_context()) == "one"
     on.now = 61.0
-    assert await on.vault.secret(ENV, run()) == "two"
+    assert await on.vault.secret(ENV, make_context()) == "two"
 
 
-@played
+@in_event_loop
 async def test_a_hundred_calls_at_once_ask_once_and_one_canceled_call_hurts_nobody() -> None:
-    on = Bench(KEY="one")
+    on = VaultSetup(KEY="one")
     on.store.may_answer.clear()
-    calls = [asyncio.create_task(on.vault.secret(ENV, run())) for _ in range(100)]
+    calls = [asyncio.create_task(on.vault.secret(ENV, make_context())) for _ in range(100)]
     while not on.store.asked:
         await asyncio.sleep(0)
     calls[0].cancel()
@@ -55,91 +55,91 @@ async def test_a_hundred_calls_at_once_ask_once_and_one_canceled_call_hurts_nobo
     assert on.store.asked == 1
 
 
-@played
+@in_event_loop
 async def test_what_was_refused_is_read_anew_in_every_run() -> None:
-    on = Bench(KEY="old")
-    said = credentials(scheme="bearer-token")
-    contexts = [run("r1"), run("r2")]
+    on = VaultSetup(KEY="old")
+    said = make_credentials(scheme="bearer-token")
+    contexts = [make_context("r1"), make_context("r2")]
     assert [(await on.vault.headers(said, each))["Authorization"] for each in contexts] == ["Bearer old"] * 2
     on.store.values["KEY"] = "rotated"
     on.vault.forget_refused(said, contexts[0])
     assert [(await on.vault.headers(said, each))["Authorization"] for each in contexts] == ["Bearer rotated"] * 2
 
 
-@played
+@in_event_loop
 async def test_a_member_and_the_whole_are_one_fetch_and_are_refused_together() -> None:
     """AML-67."""
-    on = Bench(KEY='{"a": "first", "b": "second", "n": 7}')
-    a, b, n = (credentials(scheme="api-key", header="X-Key", key=key) for key in "abn")
-    assert [(await on.vault.headers(each, run()))["X-Key"] for each in (a, b, n)] == ["first", "second", "7"]
+    on = VaultSetup(KEY='{"a": "first", "b": "second", "n": 7}')
+    a, b, n = (make_credentials(scheme="api-key", header="X-Key", key=key) for key in "abn")
+    assert [(await on.vault.headers(each, make_context()))["X-Key"] for each in (a, b, n)] == ["first", "second", "7"]
     assert on.store.asked == 1
-    on.vault.forget_refused(b, run())
-    await on.vault.headers(a, run())
+    on.vault.forget_refused(b, make_context())
+    await on.vault.headers(a, make_context())
     assert on.store.asked == 2
 
 
 @pytest.mark.parametrize(
     "value", ["no json", "[1]", '"text"', "{}", '{"other": "x"}', '{"k": ""}', '{"k": {}}', '{"k": null}']
 )
-@played
+@in_event_loop
 async def test_a_member_that_is_not_there_is_told_without_the_secret(value: str) -> None:
     """AML-67."""
-    on = Bench(KEY=value)
+    on = VaultSetup(KEY=value)
     with pytest.raises(ExecutionFailed) as caught:
-        await on.vault.secret(SecretRef(source="env", name="KEY", key="k"), run())
+        await on.vault.secret(SecretRef(source="env", name="KEY", key="k"), make_context())
     assert (caught.value.error_class, caught.value.code) == ("credential_missing", "credential_shape")
     assert "'KEY'" in str(caught.value) and "other" not in str(caught.value)
 
 
 @pytest.mark.parametrize("scheme", ["bearer-token", "service-account"])
-@played
+@in_event_loop
 async def test_a_token_goes_into_authorization(scheme: str) -> None:
     """AML-66, AML-70."""
-    on = Bench(KEY=" t0ken\n")
-    assert await on.vault.headers(credentials(scheme=scheme), run()) == {"Authorization": "Bearer t0ken"}
+    on = VaultSetup(KEY=" t0ken\n")
+    assert await on.vault.headers(make_credentials(scheme=scheme), make_context()) == {"Authorization": "Bearer t0ken"}
 
 
-@played
+@in_event_loop
 async def test_a_key_goes_into_its_header_and_nothing_goes_where_nothing_is_said() -> None:
     """AML-65, AML-66."""
-    on = Bench(KEY="k")
-    assert await on.vault.headers(credentials(scheme="api-key", header="X-Api"), run()) == {"X-Api": "k"}
+    on = VaultSetup(KEY="k")
+    assert await on.vault.headers(make_credentials(scheme="api-key", header="X-Api"), make_context()) == {"X-Api": "k"}
     for scheme in ("none", "iam-role"):
-        assert await on.vault.headers(read_credentials({"scheme": scheme}), run()) == {}
+        assert await on.vault.headers(read_credentials({"scheme": scheme}), make_context()) == {}
 
 
 @pytest.mark.parametrize("value", [" ", "a\r\nX-Evil: 1", "a\0b", "漢字"])
-@played
+@in_event_loop
 async def test_a_secret_that_would_break_out_of_its_header_is_refused(value: str) -> None:
-    on = Bench(KEY=value)
+    on = VaultSetup(KEY=value)
     with pytest.raises(ExecutionFailed) as caught:
-        await on.vault.headers(credentials(scheme="bearer-token"), run())
+        await on.vault.headers(make_credentials(scheme="bearer-token"), make_context())
     assert caught.value.code == "credential_shape" and (value.strip() or "canary") not in str(caught.value)
 
 
-@played
+@in_event_loop
 async def test_the_redactor_knows_a_secret_before_anybody_gets_it() -> None:
     """AML-71: the whole, and every member that is no mere name."""
     secret = {"host": "db.example", "username": "app", "password": "p4ssw0rd", "deep": {"token": ["t1", {"x": "t2"}]}}
-    on = Bench(KEY=json.dumps(secret))
-    await on.vault.members(credentials(scheme="service-account"), run())
+    on = VaultSetup(KEY=json.dumps(secret))
+    await on.vault.members(make_credentials(scheme="service-account"), make_context())
     assert {json.dumps(secret), "p4ssw0rd", "t1", "t2"} == on.learned.keys()
     assert set(on.learned.values()) == {"KEY"}
 
 
-@played
+@in_event_loop
 async def test_a_member_that_is_a_number_is_a_secret_too() -> None:
     """AML-67, AML-71: it is shown as its text, and the redactor knows that."""
-    on = Bench(KEY='{"pin": 7788990011}')
-    shown = await on.vault.headers(credentials(scheme="bearer-token", key="pin"), run())
+    on = VaultSetup(KEY='{"pin": 7788990011}')
+    shown = await on.vault.headers(make_credentials(scheme="bearer-token", key="pin"), make_context())
     assert shown == {"Authorization": "Bearer 7788990011"}
     assert "7788990011" in on.learned
 
 
-@played
+@in_event_loop
 async def test_a_store_that_did_not_answer_is_asked_again_and_a_secret_that_is_not_there_is_final() -> None:
     """AML-72."""
-    on = Bench(KEY="x")
+    on = VaultSetup(KEY="x")
     for trouble, error_class, is_retryable in (
         (
             SecretUnavailable("down", is_final=False, reference="http:503", retry_after=3.0),
@@ -150,11 +150,11 @@ async def test_a_store_that_did_not_answer_is_asked_again_and_a_secret_that_is_n
     ):
         on.store.trouble = trouble
         with pytest.raises(ExecutionFailed) as caught:
-            await on.vault.secret(ENV, run())
+            await on.vault.secret(ENV, make_context())
         assert (caught.value.error_class, caught.value.is_retryable) == (error_class, is_retryable)
         assert caught.value.native_error_ref == trouble.reference and caught.value.retry_after == trouble.retry_after
     on.store.trouble = None
-    assert await on.vault.secret(ENV, run()) == "x"
+    assert await on.vault.secret(ENV, make_context()) == "x"
 
 
 # What definitions say
@@ -166,7 +166,7 @@ def test_a_source_that_a_scheme_does_not_use_is_nothing_a_tool_waits_for(scheme:
     said = read_credentials(
         {"scheme": scheme, "source": "env", "name": "NOT_SET", "provider": "aws", "function_id": "f"}
     )
-    assert said.ref is None and Bench().vault.missing(said) == ()
+    assert said.ref is None and VaultSetup().vault.missing(said) == ()
 
 
 @pytest.mark.parametrize(
@@ -178,17 +178,17 @@ def test_a_source_that_a_scheme_does_not_use_is_nothing_a_tool_waits_for(scheme:
         (SecretRef(source="azure_key_vault"), "'vault_url', 'secret_name'"),
     ],
 )
-@played
+@in_event_loop
 async def test_a_reference_that_names_nothing_asks_nobody(ref: SecretRef, lacks: str) -> None:
     """AML-63."""
-    on = Bench()
+    on = VaultSetup()
     with pytest.raises(ExecutionFailed, match=lacks) as caught:
-        await on.vault.secret(ref, run())
+        await on.vault.secret(ref, make_context())
     assert caught.value.error_class == "setup_required" and not on.store.asked
 
 
 def test_a_definition_may_choose_a_stage() -> None:
-    said = credentials(scheme="bearer-token", **{"x-version-stage": "AWSPREVIOUS"})
+    said = make_credentials(scheme="bearer-token", **{"x-version-stage": "AWSPREVIOUS"})
     assert said.ref is not None and said.ref.version_stage == "AWSPREVIOUS"
 
 

@@ -19,7 +19,7 @@ NATIVE: dict[str, Any] = {
 }
 
 
-def lock_of(*definitions: dict[str, Any], server: str = "far") -> Lock:
+def make_lock(*definitions: dict[str, Any], server: str = "far") -> Lock:
     """A lock with the tools of one server."""
     tools = {tool["name"]: make_locked_tool(tool, "ada", "2026-01-02T03:04:05Z") for tool in definitions}
     return Lock(servers={server: LockedServer(source="x", name="n", version="1", tools=tools)})

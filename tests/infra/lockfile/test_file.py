@@ -8,11 +8,11 @@ import pytest
 
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock, write_lock
-from tests.infra.lockfile.locks import NATIVE, lock_of
+from tests.infra.lockfile.locks import NATIVE, make_lock
 
 
 def test_a_lock_comes_back_as_it_was_written_and_hides_nothing(tmp_path: Path) -> None:
-    lock = lock_of(NATIVE)
+    lock = make_lock(NATIVE)
     write_lock(tmp_path, lock)
     assert read_lock(tmp_path) == lock
     text = (tmp_path / LOCK_FILE).read_text()
@@ -23,7 +23,7 @@ def test_a_lock_comes_back_as_it_was_written_and_hides_nothing(tmp_path: Path) -
 
 
 def test_an_edited_lock_is_not_trusted(tmp_path: Path) -> None:
-    write_lock(tmp_path, lock_of(NATIVE))
+    write_lock(tmp_path, make_lock(NATIVE))
     file = tmp_path / LOCK_FILE
     edits = [
         ('"later": "kept"', '"later": "lost"'),
@@ -32,7 +32,7 @@ def test_an_edited_lock_is_not_trusted(tmp_path: Path) -> None:
         ('"version": 1', '"version": 2'),
     ]
     for before, after in edits:
-        write_lock(tmp_path, lock_of(NATIVE))
+        write_lock(tmp_path, make_lock(NATIVE))
         file.write_text(file.read_text().replace(before, after, 1))
         with pytest.raises(SettingsError):
             read_lock(tmp_path)

@@ -14,14 +14,14 @@ from ferrule.infra.lockfile.tools import list_imported_tools, read_imported, why
 from ferrule.model.native_definition import native_ref
 from ferrule.model.tool import FACT_NAMES
 from ferrule.model.upstreams import McpServerSettings, McpUpstreams
-from tests.infra.lockfile.locks import NATIVE, lock_of
+from tests.infra.lockfile.locks import NATIVE, make_lock
 
 SERVER = McpServerSettings(url="https://far.example/mcp")
 
 
 def test_an_imported_tool_keeps_its_definition_and_believes_no_hint(tmp_path: Path) -> None:
     """AT-27, AT-29, AT-41 to AT-51."""
-    write_lock(tmp_path, lock_of(NATIVE))
+    write_lock(tmp_path, make_lock(NATIVE))
     (tool,) = list_imported_tools(tmp_path, McpUpstreams(servers={"far": SERVER}))
     assert (tool.tool_id, tool.namespace, tool.name) == ("far.drop/table", "far", "drop/table")
     assert (tool.tool_kind, tool.dialect, tool.lifecycle) == ("mcp_tool", "mcp", "available")
@@ -44,7 +44,7 @@ def test_only_wanted_and_usable_tools_are_imported(tmp_path: Path) -> None:
         {"name": "fetches", "inputSchema": {"$ref": "http://127.0.0.1:1/x.json"}},
         {"name": "safe_one", "inputSchema": {"type": "object"}},
     ]
-    write_lock(tmp_path, lock_of(NATIVE, *others))
+    write_lock(tmp_path, make_lock(NATIVE, *others))
     found = list_imported_tools(
         tmp_path, McpUpstreams(servers={"far": McpServerSettings(url=SERVER.url, tools=("safe_*", "*-schema"))})
     )

@@ -15,7 +15,7 @@ from ferrule.infra.network.urls import Target, parse_url
 T = TypeVar("T")
 
 
-class Asked:
+class ReceivedRequest:
     """One request as it arrived."""
 
     def __init__(self, head: str, body: bytes) -> None:
@@ -28,15 +28,15 @@ class Asked:
         return next((value for key, value in self.headers if key == name), None)
 
 
-class Site:
+class FakeSite:
     """Answers with `answer`: bytes for every request, or a function that is given the connection."""
 
-    def __init__(self, answer: bytes | Callable[[Site, Peer], Awaitable[None]]) -> None:
+    def __init__(self, answer: bytes | Callable[[FakeSite, SitePeer], Awaitable[None]]) -> None:
         self.answer = answer
         self.port = 0
         self.connections = 0
-        self.asked: list[Asked] = []
-        self.peers: list[Peer] = []
+        self.asked: list[ReceivedRequest] = []
+        self.peers: list[SitePeer] = []
         self.is_gone = asyncio.Event()
         """Set when a client has hung up."""
 
@@ -48,7 +48,7 @@ class Site:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        peer = Peer(self, reader, writer)
+        peer = SitePeer(self, reader, writer)
         self.peers.append(peer)
         try:
             if isinstance(self.answer, bytes):
@@ -65,21 +65,21 @@ class Site:
             self.is_gone.set()
 
 
-class Peer:
+class SitePeer:
     """One connection, seen from the server."""
 
-    def __init__(self, site: Site, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, site: FakeSite, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.site = site
         self.reader = reader
         self.writer = writer
 
-    async def read(self) -> Asked | None:
+    async def read(self) -> ReceivedRequest | None:
         """The next request with its body; None when the client has gone."""
         try:
             head = (await self.reader.readuntil(b"\r\n\r\n"))[:-4].decode("latin-1")
         except asyncio.IncompleteReadError:
             return None
-        asked = Asked(head, b"")
+        asked = ReceivedRequest(head, b"")
         if asked.header("transfer-encoding") == "chunked":
             while size := int(await self.reader.readline(), 16):
                 asked.body += await self.reader.readexactly(size)
@@ -100,11 +100,13 @@ class Peer:
 
 
 @asynccontextmanager
-async def site(
-    answer: bytes | Callable[[Site, Peer], Awaitable[None]], tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
-) -> AsyncIterator[Site]:
+async def running_site(
+    answer: bytes | Callable[[FakeSite, SitePeer], Awaitable[None]],
+    tls: ssl.SSLContext | None = None,
+    host: str = "127.0.0.1",
+) -> AsyncIterator[FakeSite]:
     """A server of HTTP/1.1, for as long as the block runs."""
-    made = Site(answer)
+    made = FakeSite(answer)
     tasks: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -127,7 +129,7 @@ async def site(
 
 
 @asynccontextmanager
-async def client(*allowed: str, **options: Any) -> AsyncIterator[Client]:
+async def open_client(*allowed: str, **options: Any) -> AsyncIterator[Client]:
     """A client that may reach this machine."""
     made = Client(Guard(allowed or ("127.0.0.1",)), **options)
     try:

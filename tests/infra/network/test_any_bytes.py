@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable
 
-from .servers import Peer, Site, client, run, site
+from .servers import FakeSite, SitePeer, open_client, run, running_site
 
 FRAGMENTS = st.sampled_from(
     [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 C\r\n\r\n", b"HTTP/1.0 404 N\r\n", b"HTTP/1.1 304 N\r\n", b"HTTP/1.1 101 S\r\n",
@@ -33,7 +33,7 @@ ANSWERS = st.lists(st.one_of(FRAGMENTS, st.binary(max_size=30)), max_size=12)
 def test_any_bytes_end_as_an_answer_or_a_failure(
     parts: list[bytes], method: str, together: bool, hangs_up: bool
 ) -> None:
-    async def answer(there: Site, peer: Peer) -> None:
+    async def answer(there: FakeSite, peer: SitePeer) -> None:
         await peer.read()
         for part in [b"".join(parts)] if together else parts:
             await peer.write(part)
@@ -42,7 +42,7 @@ def test_any_bytes_end_as_an_answer_or_a_failure(
             await peer.reader.read()
 
     async def story() -> None:
-        async with site(answer) as there, client(per_host=1) as http:
+        async with running_site(answer) as there, open_client(per_host=1) as http:
             for _ in range(2):
                 try:
                     answered = await http.fetch(
@@ -67,14 +67,14 @@ def test_any_cut_of_a_good_answer_is_an_answer_or_broken(seed: int) -> None:
     )
 
     async def story() -> None:
-        async with client() as http:
+        async with open_client() as http:
             for cut in range(seed, len(whole), 3):
 
-                async def answer(there: Site, peer: Peer, cut: int = cut) -> None:
+                async def answer(there: FakeSite, peer: SitePeer, cut: int = cut) -> None:
                     await peer.read()
                     await peer.write(whole[:cut])
 
-                async with site(answer) as there:
+                async with running_site(answer) as there:
                     with pytest.raises((BrokenAnswer, Unreachable)):
                         await http.fetch("POST", there.url())
                     assert http.count_requests(there.target()) == 0

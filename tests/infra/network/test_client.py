@@ -14,12 +14,12 @@ from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.urls import parse_url
 
-from .servers import Peer, Site, client, ok, run, site
+from .servers import FakeSite, SitePeer, ok, open_client, run, running_site
 
 
 def test_one_connection_serves_request_after_request() -> None:
     async def story() -> None:
-        async with site(ok(b"hi", "Content-Type: text/plain")) as there, client() as http:
+        async with running_site(ok(b"hi", "Content-Type: text/plain")) as there, open_client() as http:
             for _ in range(5):
                 answer = await http.fetch("GET", there.url("/a?b=1"))
                 assert (answer.status, answer.body, answer.headers["content-type"]) == (200, b"hi", "text/plain")
@@ -36,14 +36,14 @@ def test_requests_at_once_have_their_own_connections_up_to_the_limit() -> None:
     async def story() -> None:
         release, most = asyncio.Event(), 0
 
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             nonlocal most
             while await peer.read() is not None:
                 most = max(most, len(there.asked))
                 await release.wait()
                 await peer.write(ok())
 
-        async with site(answer) as there, client(per_host=3) as http:
+        async with running_site(answer) as there, open_client(per_host=3) as http:
             async with asyncio.TaskGroup() as group:
                 for _ in range(10):
                     group.create_task(http.fetch("GET", there.url()))
@@ -59,7 +59,7 @@ def test_requests_at_once_have_their_own_connections_up_to_the_limit() -> None:
 
 def test_who_waits_is_served_in_order() -> None:
     async def story() -> None:
-        async with site(ok()) as there, client(per_host=1) as http:
+        async with running_site(ok()) as there, open_client(per_host=1) as http:
             first = await http.send("GET", there.target("/first"))
             tasks = [asyncio.create_task(http.fetch("GET", there.url(f"/{number}"))) for number in range(6)]
             await asyncio.sleep(0)
@@ -78,7 +78,7 @@ def test_a_place_comes_back_wherever_a_request_is_cancelled() -> None:
     """Cancelled after any number of turns of the loop: while it waits, dials, sends, reads the head or the body."""
 
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             while await peer.read() is not None:
                 await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel")
                 await asyncio.sleep(0)
@@ -86,7 +86,7 @@ def test_a_place_comes_back_wherever_a_request_is_cancelled() -> None:
                 await asyncio.sleep(0)
                 await peer.write(b" you")
 
-        async with site(answer) as there, client(per_host=2) as http:
+        async with running_site(answer) as there, open_client(per_host=2) as http:
             rng = random.Random(7)
             for _ in range(150):
                 tasks = [asyncio.create_task(http.fetch("GET", there.url())) for _ in range(4)]
@@ -114,11 +114,11 @@ def test_a_place_comes_back_after_every_failure() -> None:
     ]
 
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(answers[len(there.asked) % len(answers)])
 
-        async with site(answer) as there, client(per_host=1) as http:
+        async with running_site(answer) as there, open_client(per_host=1) as http:
             for _ in range(20):
                 with pytest.raises((Unreachable, BrokenAnswer, TooLong)):
                     await http.fetch("GET", there.url(), max_bytes=100)
@@ -134,18 +134,18 @@ def test_a_place_comes_back_after_every_failure() -> None:
     run(story())
 
 
-async def silent(there: Site, peer: Peer) -> None:
+async def silent(there: FakeSite, peer: SitePeer) -> None:
     await peer.read()
     await peer.reader.read()
 
 
 def test_an_answer_that_is_closed_early_closes_its_connection() -> None:
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             while await peer.read() is not None:
                 await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 900000000\r\n\r\nbegin")
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             response = await http.send("GET", there.target())
             assert http.count_requests(there.target()) == 1
             response.close()
@@ -165,7 +165,7 @@ def test_an_answer_that_is_closed_early_closes_its_connection() -> None:
 
 def test_closing_an_answer_that_was_read_does_not_touch_the_next_one() -> None:
     async def story() -> None:
-        async with site(ok()) as there, client() as http:
+        async with running_site(ok()) as there, open_client() as http:
             first = await http.send("GET", there.target())
             assert await first.read(10) == b"hello"
             second = await http.send("GET", there.target())
@@ -182,11 +182,11 @@ def test_a_connection_closed_while_idle_is_replaced() -> None:
     """Also for what must not be sent twice: nothing had been written yet."""
 
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(ok())
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             for method in ("GET", "POST", "DELETE", "POST", "GET"):
                 there.is_gone.clear()
                 assert (await http.fetch(method, there.url(), body=b"")).body == b"hello"
@@ -217,7 +217,7 @@ def test_an_end_the_loop_has_not_heard_of_is_seen_before_a_post() -> None:
             thread = threading.Thread(target=serve)
             thread.start()
             url = f"http://127.0.0.1:{server.getsockname()[1]}/"
-            async with client() as http:
+            async with open_client() as http:
                 response = await http.send("GET", parse_url(url))
                 assert await response.read(10) == b"hello"
                 closed.wait(10)  # the loop stands still meanwhile
@@ -235,7 +235,7 @@ def test_only_what_does_nothing_is_sent_again(method: str, times: int) -> None:
     """The connection was good, the request went out, and no answer came."""
 
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(ok())
             if there.connections == 1:
@@ -245,7 +245,7 @@ def test_only_what_does_nothing_is_sent_again(method: str, times: int) -> None:
                 await peer.write(ok(b"" if method == "HEAD" else b"again"))
                 await peer.read()
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             await http.fetch("GET", there.url("/warm"))
             there_again = http.fetch(method, there.url("/x"))
             if times == 2:
@@ -263,10 +263,10 @@ def test_only_what_does_nothing_is_sent_again(method: str, times: int) -> None:
 
 def test_a_fresh_connection_that_hangs_up_is_not_tried_again() -> None:
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             with pytest.raises(Unreachable) as caught:
                 await http.fetch("GET", there.url())
             assert caught.value.is_sent and there.connections == 1
@@ -276,12 +276,12 @@ def test_a_fresh_connection_that_hangs_up_is_not_tried_again() -> None:
 
 def test_idle_connections_are_closed_in_time() -> None:
     async def story() -> None:
-        async with site(ok()) as there, client(idle_seconds=0.05) as http:
+        async with running_site(ok()) as there, open_client(idle_seconds=0.05) as http:
             await http.fetch("GET", there.url())
             await there.is_gone.wait()
             await http.fetch("GET", there.url())
             assert there.connections == 2
-        async with site(ok(b"", "Keep-Alive: timeout=1, max=5")) as there, client() as http:
+        async with running_site(ok(b"", "Keep-Alive: timeout=1, max=5")) as there, open_client() as http:
             await http.fetch("GET", there.url())
             await http.fetch("GET", there.url())
             assert there.connections == 2  # the other side would have closed it in this very second
@@ -291,14 +291,14 @@ def test_idle_connections_are_closed_in_time() -> None:
 
 def test_bytes_nobody_asked_for_end_an_idle_connection() -> None:
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(ok())
             await asyncio.sleep(0)
             await peer.write(ok(b"poison"))
             await peer.read()
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             for _ in range(3):
                 there.is_gone.clear()
                 assert (await http.fetch("GET", there.url())).body == b"hello"
@@ -311,7 +311,7 @@ def test_bytes_nobody_asked_for_end_an_idle_connection() -> None:
 @pytest.mark.parametrize("extra", [ok(b"poison"), b"HTTP/1.1 2", b"x", b"HTTP/1.1 200 OK\r\nX: 1\r\n"])
 def test_bytes_behind_an_answer_are_never_the_next_answer(extra: bytes) -> None:
     async def story() -> None:
-        async with site(ok(b"hello", "A: b") + extra) as there, client() as http:
+        async with running_site(ok(b"hello", "A: b") + extra) as there, open_client() as http:
             for _ in range(3):
                 answer = await http.fetch("GET", there.url())
                 assert answer.body == b"hello" and "x" not in answer.headers
@@ -324,7 +324,7 @@ def test_a_slow_reader_keeps_little_in_memory() -> None:
     async def story() -> None:
         written = 0
 
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             nonlocal written
             await peer.read()
             await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n")
@@ -332,7 +332,7 @@ def test_a_slow_reader_keeps_little_in_memory() -> None:
                 await peer.write(b"x" * 65536)
                 written += 65536
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             response = await http.send("GET", there.target())
             before = -1
             while before != written:  # until nothing moves any more
@@ -353,7 +353,7 @@ def test_a_slow_reader_keeps_little_in_memory() -> None:
 
 def test_a_client_that_is_closed_keeps_nothing() -> None:
     async def story() -> None:
-        async with site(ok()) as there:
+        async with running_site(ok()) as there:
             http = Client(Guard(["127.0.0.1"]))
             await http.fetch("GET", there.url())
             response = await http.send("GET", there.target())
@@ -370,8 +370,8 @@ def test_a_client_that_is_closed_keeps_nothing() -> None:
 def test_hosts_that_are_not_used_any_more_are_forgotten() -> None:
     async def story() -> None:
         async with (
-            client("127.0.0.1", "refused.test", idle_seconds=0.02) as http,
-            site(ok(b"", "Connection: close")) as there,
+            open_client("127.0.0.1", "refused.test", idle_seconds=0.02) as http,
+            running_site(ok(b"", "Connection: close")) as there,
         ):
             await http.fetch("GET", there.url())
             while http._hosts:
@@ -383,7 +383,7 @@ def test_hosts_that_are_not_used_any_more_are_forgotten() -> None:
 
 def test_confined_callers_reach_listed_hosts_only() -> None:
     async def story() -> None:
-        async with site(ok()) as there, client() as http:
+        async with running_site(ok()) as there, open_client() as http:
             assert (await http.fetch("GET", there.url(), listed_only=True)).status == 200
             with pytest.raises(Forbidden, match=r"not in \[network\] allow"):
                 await http.fetch("GET", "http://93.184.216.34/", listed_only=True)
@@ -393,7 +393,7 @@ def test_confined_callers_reach_listed_hosts_only() -> None:
 
 def test_addresses_are_tried_in_order_and_the_reason_is_plain() -> None:
     async def story() -> None:
-        async with site(ok()) as there:
+        async with running_site(ok()) as there:
             guard = Guard(
                 ["two.test", "none.test"], lambda host, port: ["127.0.0.2", "127.0.0.1"] if host == "two.test" else []
             )
@@ -433,7 +433,7 @@ def test_dialling_is_bounded_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None
 def test_ipv6_is_spoken() -> None:
     async def story() -> None:
         try:
-            async with site(ok(), host="::1") as there, client("::1") as http:
+            async with running_site(ok(), host="::1") as there, open_client("::1") as http:
                 assert (await http.fetch("GET", f"http://[0::1]:{there.port}/")).body == b"hello"
                 assert there.asked[0].header("host") == f"[::1]:{there.port}"
         except OSError:

@@ -9,7 +9,7 @@ from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.tls import TlsContexts
 from tests.infra.clouds.far import Reply, far
 from tests.infra.network.authority import Authority
-from tests.infra.network.servers import client, ok, site
+from tests.infra.network.servers import ok, open_client, running_site
 
 
 def test_requests_go_out_and_connections_are_kept() -> None:
@@ -26,7 +26,10 @@ def test_requests_go_out_and_connections_are_kept() -> None:
 
 def test_encrypted_ones_too(authority: Authority) -> None:
     async def story() -> list[int]:
-        async with site(ok(), authority.server("127.0.0.1")) as there, client(tls=TlsContexts(authority.tls())) as http:
+        async with (
+            running_site(ok(), authority.server("127.0.0.1")) as there,
+            open_client(tls=TlsContexts(authority.tls())) as http,
+        ):
             url = f"https://127.0.0.1:{there.port}/"
             found = [(await http.fetch("POST", url, body=b"x" * 100_000)).status for _ in range(2)]
             assert there.connections == 1

@@ -18,7 +18,7 @@ from ferrule.infra.network.post import (
     is_authentic,
     sign,
 )
-from tests.infra.network.servers import client, ok, run, site
+from tests.infra.network.servers import ok, open_client, run, running_site
 
 SECRET = "a secret of some length"
 NOW = 1_767_268_800
@@ -28,7 +28,7 @@ def posted(answer: bytes, *, limit: int = 100, delivery: str = "") -> tuple[Post
     """What came back, and what the other side saw."""
 
     async def story() -> tuple[PostReply, dict[str, str], bytes]:
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             poster = Poster(http, there.url("/hook"), SECRET, max_reply_bytes=limit, clock=lambda: NOW)
             reply = await poster.post(b'{"a": 1}', delivery)
             (asked,) = there.asked
@@ -98,7 +98,7 @@ def test_an_answer_that_is_too_long_or_none_is_a_failure(answer: bytes, said: st
 
 def test_connections_are_kept_between_posts_and_a_lost_one_is_replaced() -> None:
     async def story() -> None:
-        async with site(ok(b"thanks")) as there, client() as http:
+        async with running_site(ok(b"thanks")) as there, open_client() as http:
             poster = Poster(http, there.url(), SECRET, max_reply_bytes=100)
             for _ in range(3):
                 await poster.post(b"{}")

@@ -19,8 +19,8 @@ from ferrule.infra.network.request import BadRequest, ProxyRefused, Unreachable,
 from ferrule.infra.network.tls import TlsContexts
 from ferrule.infra.network.urls import parse_url
 from tests.infra.network.authority import Authority
-from tests.infra.network.proxying import Relay, relaying
-from tests.infra.network.servers import Peer, Site, ok, run, site
+from tests.infra.network.fake_proxy import FakeProxy, running_proxy
+from tests.infra.network.servers import FakeSite, SitePeer, ok, run, running_site
 
 PUBLIC = "93.184.216.34"
 
@@ -38,7 +38,7 @@ def leading_to(*addresses: str) -> Callable[[str, int], list[str]]:
 
 @asynccontextmanager
 async def over(
-    relay: Relay,
+    relay: FakeProxy,
     *allowed: str,
     resolver: Callable[[str, int], list[str]] = nothing,
     tls: TlsContexts | None = None,
@@ -58,7 +58,7 @@ async def over(
 
 def test_https_goes_through_a_tunnel_that_sees_nothing_and_is_kept(authority: Authority) -> None:
     async def story() -> None:
-        async with relaying() as relay, site(ok(), authority.server("far.test")) as there:
+        async with running_proxy() as relay, running_site(ok(), authority.server("far.test")) as there:
             async with over(relay, tls=TlsContexts(authority.tls())) as http:
                 for _ in range(3):
                     url = f"https://far.test:{there.port}/a?b=c"
@@ -74,7 +74,7 @@ def test_https_goes_through_a_tunnel_that_sees_nothing_and_is_kept(authority: Au
 
 def test_http_is_asked_for_by_its_whole_address(authority: Authority) -> None:
     async def story() -> None:
-        async with relaying() as relay, site(ok()) as there, over(relay) as http:
+        async with running_proxy() as relay, running_site(ok()) as there, over(relay) as http:
             for method in ("GET", "POST", "GET"):
                 url = f"http://far.test:{there.port}/a?b=c"
                 assert (await http.fetch(method, url, body=b"x" if method == "POST" else b"")).body == b"hello"
@@ -89,14 +89,17 @@ def test_a_proxy_may_speak_tls_itself(authority: Authority) -> None:
     async def story() -> None:
         tls = TlsContexts(authority.tls())
         async with (
-            relaying(tls=authority.server("127.0.0.1")) as relay, over(relay, tls=tls, scheme="https") as http,
-            site(ok()) as plain, site(ok(), authority.server("far.test")) as secure,
+            running_proxy(tls=authority.server("127.0.0.1")) as relay, over(relay, tls=tls, scheme="https") as http,
+            running_site(ok()) as plain, running_site(ok(), authority.server("far.test")) as secure,
         ):  # fmt: skip
             assert (await http.fetch("GET", f"http://far.test:{plain.port}/")).body == b"hello"
             for _ in range(2):
                 assert (await http.fetch("GET", f"https://far.test:{secure.port}/")).body == b"hello"
             assert secure.connections == 1
-        async with relaying(tls=authority.server("other.test")) as relay, over(relay, tls=tls, scheme="https") as http:
+        async with (
+            running_proxy(tls=authority.server("other.test")) as relay,
+            over(relay, tls=tls, scheme="https") as http,
+        ):
             for scheme in ("http", "https"):
                 with pytest.raises(Untrusted, match="or the proxy on the way"):
                     await http.fetch("GET", f"{scheme}://far.test/")
@@ -107,7 +110,7 @@ def test_a_proxy_may_speak_tls_itself(authority: Authority) -> None:
 def test_the_far_side_has_to_prove_itself_whoever_is_on_the_way(authority: Authority) -> None:
     async def story() -> None:
         async with (
-            relaying() as relay, site(ok(), authority.server("other.test")) as there,
+            running_proxy() as relay, running_site(ok(), authority.server("other.test")) as there,
             over(relay, tls=TlsContexts(authority.tls())) as http,
         ):  # fmt: skip
             with pytest.raises(Untrusted, match=r"far\.test"):
@@ -128,7 +131,7 @@ def test_the_far_side_has_to_prove_itself_whoever_is_on_the_way(authority: Autho
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_private_and_metadata_addresses_never_go_to_the_proxy(host: str, scheme: str) -> None:
     async def story() -> None:
-        async with relaying() as relay, over(relay) as http:
+        async with running_proxy() as relay, over(relay) as http:
             with pytest.raises(Forbidden, match=r"\[network\] allow"):
                 await http.fetch("GET", f"{scheme}://{host}/latest/meta-data/")
             assert relay.connections == 0
@@ -141,7 +144,7 @@ def test_private_and_metadata_addresses_never_go_to_the_proxy(host: str, scheme:
 )
 def test_a_name_that_leads_inside_is_refused_before(addresses: tuple[str, ...]) -> None:
     async def story() -> None:
-        async with relaying() as relay, over(relay, resolver=leading_to(*addresses)) as http:
+        async with running_proxy() as relay, over(relay, resolver=leading_to(*addresses)) as http:
             for scheme in ("http", "https"):
                 with pytest.raises(Forbidden):
                     await http.fetch("GET", f"{scheme}://far.test/")
@@ -153,7 +156,7 @@ def test_a_name_that_leads_inside_is_refused_before(addresses: tuple[str, ...]) 
 @pytest.mark.parametrize("host", ["localhost", "a.localhost", "printer", "nas.local", "metadata.google.internal"])
 def test_a_name_of_the_inside_never_goes_to_the_proxy_known_or_not(host: str) -> None:
     async def story() -> None:
-        async with relaying() as relay:
+        async with running_proxy() as relay:
             async with over(relay) as http:
                 with pytest.raises(Unreachable, match="has no address"):
                     await http.fetch("GET", f"http://{host}/")
@@ -167,7 +170,7 @@ def test_a_name_of_the_inside_never_goes_to_the_proxy_known_or_not(host: str) ->
 
 def test_what_is_listed_and_inside_is_dialled_directly() -> None:
     async def story() -> None:
-        async with relaying() as relay, site(ok()) as there:
+        async with running_proxy() as relay, running_site(ok()) as there:
             async with over(relay, "crm.test", "127.0.0.1", resolver=leading_to("127.0.0.1")) as http:
                 assert (await http.fetch("GET", f"http://crm.test:{there.port}/")).body == b"hello"
                 assert (await http.fetch("GET", there.url())).body == b"hello"
@@ -178,7 +181,7 @@ def test_what_is_listed_and_inside_is_dialled_directly() -> None:
 
 def test_a_public_name_goes_to_the_proxy_listed_or_not_and_by_its_name() -> None:
     async def story() -> None:
-        async with relaying() as relay, site(ok()) as there:
+        async with running_proxy() as relay, running_site(ok()) as there:
             for allowed in ((), ("far.test",)):
                 async with over(relay, *allowed, resolver=leading_to(PUBLIC)) as http:
                     url = f"http://far.test:{there.port}/"
@@ -203,7 +206,7 @@ def test_a_look_up_that_does_not_end_is_the_proxys(monkeypatch: pytest.MonkeyPat
                 asyncio.run_coroutine_threadsafe(ended.wait(), loop).result(10)
             return [host]
 
-        async with relaying() as relay, site(ok()) as there, over(relay, resolver=stuck) as http:
+        async with running_proxy() as relay, running_site(ok()) as there, over(relay, resolver=stuck) as http:
             assert (await http.fetch("GET", f"http://far.test:{there.port}/")).body == b"hello"
             ended.set()
 
@@ -218,7 +221,7 @@ def test_a_name_that_is_not_known_is_not_looked_up_for_every_connection() -> Non
             looked.append(host)
             return nothing(host, port)
 
-        async with relaying() as relay, site(ok(b"", "Connection: close")) as there:
+        async with running_proxy() as relay, running_site(ok(b"", "Connection: close")) as there:
             async with over(relay, resolver=look_up, idle_seconds=0.0) as http:
                 for _ in range(3):
                     await http.fetch("GET", f"http://far.test:{there.port}/")
@@ -229,12 +232,12 @@ def test_a_name_that_is_not_known_is_not_looked_up_for_every_connection() -> Non
 
 def test_a_redirect_is_judged_again_before_it_goes_to_the_proxy() -> None:
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             place = b"http://169.254.169.254/latest/"
             await peer.write(b"HTTP/1.1 302 Found\r\nLocation: " + place + b"\r\nContent-Length: 0\r\n\r\n")
 
-        async with relaying() as relay, site(answer) as there, over(relay) as http:
+        async with running_proxy() as relay, running_site(answer) as there, over(relay) as http:
             with pytest.raises(Forbidden):
                 await follow(http, RedirectStep("GET", parse_url(f"http://far.test:{there.port}/")))
             assert len(relay.asked) == 1
@@ -249,9 +252,9 @@ def test_a_login_goes_to_the_proxy_and_no_further(authority: Authority) -> None:
     async def story() -> None:
         tls = TlsContexts(authority.tls())
         async with (
-            relaying("me:s3cret") as relay,
-            site(ok(), authority.server("far.test")) as there,
-            site(ok()) as plain,
+            running_proxy("me:s3cret") as relay,
+            running_site(ok(), authority.server("far.test")) as there,
+            running_site(ok()) as plain,
         ):
             async with over(relay, tls=tls, login="me:s3cret") as http:
                 await http.fetch("GET", f"https://far.test:{there.port}/")
@@ -273,7 +276,7 @@ def test_a_login_goes_to_the_proxy_and_no_further(authority: Authority) -> None:
 
 def test_a_tool_sends_no_login_to_a_proxy() -> None:
     async def story() -> None:
-        async with relaying() as relay, over(relay) as http:
+        async with running_proxy() as relay, over(relay) as http:
             with pytest.raises(BadRequest, match="Proxy-Authorization"):
                 await http.fetch("GET", "http://far.test/", [("Proxy-Authorization", "Basic x")])
 
@@ -291,7 +294,7 @@ def test_a_proxy_that_opens_no_tunnel_is_told_and_nothing_was_sent(
     authority: Authority, says: bytes, words: str
 ) -> None:
     async def story() -> None:
-        async with relaying(says=says) as relay, over(relay, tls=TlsContexts(authority.tls())) as http:
+        async with running_proxy(says=says) as relay, over(relay, tls=TlsContexts(authority.tls())) as http:
             with pytest.raises(Unreachable, match=words) as refused:
                 await http.fetch("POST", "https://far.test/", body=b"s3cret")
             assert not refused.value.is_sent and http.count_requests(parse_url("https://far.test/")) == 0
@@ -313,17 +316,17 @@ def test_a_proxy_whose_name_nobody_knows_is_named_as_the_proxy() -> None:
 
 def test_a_proxy_that_is_not_there_or_never_answers_is_told(authority: Authority) -> None:
     async def story() -> None:
-        async with relaying() as relay:
+        async with running_proxy() as relay:
             pass
         async with over(relay) as http:
             for scheme in ("http", "https"):
                 with pytest.raises(Unreachable, match=r"the proxy 127\.0\.0\.1 could not be reached: nobody listens"):
                     await http.fetch("GET", f"{scheme}://far.test/")
 
-        async def silent(there: Site, peer: Peer) -> None:
+        async def silent(there: FakeSite, peer: SitePeer) -> None:
             await peer.reader.read()
 
-        async with site(silent) as there:
+        async with running_site(silent) as there:
             relay.port = there.port
             async with over(relay, connect_seconds=1.0) as http:  # a busy machine takes its time to look the name up
                 with pytest.raises(Unreachable, match="no answer within"):

@@ -14,7 +14,7 @@ from ferrule.infra.network.request import BadRequest, BrokenAnswer
 from ferrule.infra.network.urls import parse_url
 
 from .authority import Authority
-from .servers import Peer, Site, client, ok, run, site
+from .servers import FakeSite, SitePeer, ok, open_client, run, running_site
 
 SECRETS = (
     ("Authorization", "Bearer s"), ("Cookie", "a=b"), ("X-Api-Key", "s"), ("X-Our-Own-Token", "s"), ("X-Authorization", "s"),
@@ -28,7 +28,7 @@ def moved(status: int, location: str) -> bytes:
 
 
 def redirecting(places: dict[str, tuple[int, str]]) -> object:
-    async def answer(there: Site, peer: Peer) -> None:
+    async def answer(there: FakeSite, peer: SitePeer) -> None:
         while (asked := await peer.read()) is not None:
             await peer.write(moved(*places[asked.path]) if asked.path in places else ok(b"end"))
 
@@ -44,7 +44,7 @@ def redirecting(places: dict[str, tuple[int, str]]) -> object:
 )  # fmt: skip
 def test_methods_change_as_the_standard_says(status: int, method: str, then: str, keeps_body: bool) -> None:
     async def story() -> None:
-        async with site(redirecting({"/a": (status, "/b")})) as there, client() as http:  # type: ignore[arg-type]
+        async with running_site(redirecting({"/a": (status, "/b")})) as there, open_client() as http:  # type: ignore[arg-type]
             body = b"" if method in ("GET", "HEAD") else b"body"
             got = await follow(http, RedirectStep(method, there.target("/a"), (*SECRETS, *PLAIN), body))
             assert got.response.status == 200 and got.redirects == 1
@@ -94,9 +94,9 @@ def test_locations_that_could_be_read_in_two_ways_are_refused(location: str) -> 
 
 def test_what_the_first_host_was_given_stays_with_it() -> None:
     async def story() -> None:
-        async with site(ok(b"end")) as other:
+        async with running_site(ok(b"end")) as other:
             places = {"/a": (307, f"http://other.test:{other.port}/b")}
-            async with site(redirecting(places)) as there:  # type: ignore[arg-type]
+            async with running_site(redirecting(places)) as there:  # type: ignore[arg-type]
                 http = Client(Guard(["127.0.0.1", "other.test"], lambda host, port: ["127.0.0.1"]))
                 got = await follow(http, RedirectStep("POST", there.target("/a"), (*SECRETS, *PLAIN), b"body"))
                 assert await got.response.read(10) == b"end" and got.step.target.host == "other.test"
@@ -145,7 +145,7 @@ def test_the_same_host_is_judged_again() -> None:
 
 def test_a_confined_caller_stays_confined() -> None:
     async def story() -> None:
-        async with site(redirecting({"/a": (302, "/b")})) as there, client() as http:  # type: ignore[arg-type]
+        async with running_site(redirecting({"/a": (302, "/b")})) as there, open_client() as http:  # type: ignore[arg-type]
             got = await follow(http, RedirectStep("GET", there.target("/a")), listed_only=True)
             assert await got.response.read(10) == b"end"
 
@@ -155,10 +155,10 @@ def test_a_confined_caller_stays_confined() -> None:
 def test_rounds_end() -> None:
     async def story() -> Followed | None:
         steps = {f"/{n}": (302, f"/{n + 1}") for n in range(5)}
-        async with site(redirecting(steps)) as there, client() as http:  # type: ignore[arg-type]
+        async with running_site(redirecting(steps)) as there, open_client() as http:  # type: ignore[arg-type]
             got = await follow(http, RedirectStep("GET", there.target("/0")))
             assert got.redirects == 5 and await got.response.read(10) == b"end"
-        async with site(redirecting({"/a": (302, "/a")})) as there, client() as http:  # type: ignore[arg-type]
+        async with running_site(redirecting({"/a": (302, "/a")})) as there, open_client() as http:  # type: ignore[arg-type]
             with pytest.raises(BrokenAnswer, match="more than 5 times"):
                 await follow(http, RedirectStep("GET", there.target("/a")))
             assert len(there.asked) == 6 and http.count_requests(there.target()) == 0
@@ -172,7 +172,7 @@ def test_a_body_in_pieces_cannot_be_sent_on() -> None:
         yield b"once"
 
     async def story() -> None:
-        async with site(redirecting({"/a": (307, "/b"), "/c": (303, "/d")})) as there, client() as http:  # type: ignore[arg-type]
+        async with running_site(redirecting({"/a": (307, "/b"), "/c": (303, "/d")})) as there, open_client() as http:  # type: ignore[arg-type]
             with pytest.raises(BadRequest, match="only once"):
                 await follow(http, RedirectStep("POST", there.target("/a"), body=body()))
             got = await follow(http, RedirectStep("POST", there.target("/c"), body=body(), length=4))
@@ -184,7 +184,7 @@ def test_a_body_in_pieces_cannot_be_sent_on() -> None:
 
 def test_every_failure_gives_its_place_back(authority: Authority) -> None:
     async def story() -> None:
-        async with site(moved(302, "http://other.test/")) as there, client() as http:
+        async with running_site(moved(302, "http://other.test/")) as there, open_client() as http:
             for _ in range(3):
                 with pytest.raises(Forbidden):
                     await follow(http, RedirectStep("GET", there.target()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.infra.network.request import BadRequest
-from tests.infra.network.servers import client, ok, run, site
+from tests.infra.network.servers import ok, open_client, run, running_site
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from tests.infra.network.servers import client, ok, run, site
 )  # fmt: skip
 def test_what_could_be_read_in_two_ways_is_not_sent(method: str, headers: list[tuple[str, str]], path: str) -> None:
     async def story() -> None:
-        async with site(ok()) as there, client() as http:
+        async with running_site(ok()) as there, open_client() as http:
             with pytest.raises(BadRequest):
                 await http.send(method, there.target()._replace(path=path), headers, b"body")
             assert there.connections == 0 and http.count_requests(there.target()) == 0
@@ -29,7 +29,7 @@ def test_what_could_be_read_in_two_ways_is_not_sent(method: str, headers: list[t
 
 def test_headers_that_say_what_is_said_anyway_are_sent_once() -> None:
     async def story() -> None:
-        async with site(ok()) as there, client() as http:
+        async with running_site(ok()) as there, open_client() as http:
             own = [("Host", f"127.0.0.1:{there.port}"), ("content-length", "4"), ("Connection", "keep-alive")]
             await http.fetch("POST", there.url(), [*own, ("Accept-Encoding", "identity"), ("X", "")], b"body")
             names = [name for name, _ in there.asked[0].headers]

@@ -21,7 +21,7 @@ from ferrule.infra.network.redirects import RedirectStep, follow
 from ferrule.infra.network.request import BrokenAnswer, Unreachable
 from ferrule.infra.network.urls import BadUrl, parse_url
 
-from .servers import Peer, Site, ok, run, site
+from .servers import FakeSite, SitePeer, ok, run, running_site
 
 FORBIDDEN = [
     "127.0.0.1", "127.0.0.2", "127.1.2.3", "127.255.255.254", "0.0.0.0", "0.0.0.1", "10.0.0.1", "10.255.255.255",
@@ -241,13 +241,13 @@ def test_no_redirect_reaches_anything(dialled: list[str]) -> None:
         async with trap() as (port, came):
             location = ""
 
-            async def answer(there: Site, peer: Peer) -> None:
+            async def answer(there: FakeSite, peer: SitePeer) -> None:
                 while await peer.read() is not None:
                     head = f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"
                     await peer.write(head.encode("utf-8", "replace"))
 
-            answering: Callable[[Site, Peer], Awaitable[None]] = answer
-            async with site(answering) as there:
+            answering: Callable[[FakeSite, SitePeer], Awaitable[None]] = answer
+            async with running_site(answering) as there:
                 resolver = {"start.test": ["127.0.0.1"]}
                 http = Client(
                     Guard([f"start.test:{there.port}"], lambda host, port: resolver.get(host) or look_up(host, port))
@@ -271,7 +271,7 @@ def test_a_redirect_within_the_host_is_judged_by_its_port(dialled: list[str]) ->
     async def story() -> None:
         async with trap() as (port, came):
             moved = f"HTTP/1.1 302 Found\r\nLocation: http://start.test:{port}/\r\nContent-Length: 0\r\n\r\n".encode()
-            async with site(moved) as there:
+            async with running_site(moved) as there:
                 http = Client(Guard([f"start.test:{there.port}"], lambda host, port: ["127.0.0.1"]))
                 with pytest.raises(Forbidden):
                     await follow(http, RedirectStep("GET", parse_url(f"http://start.test:{there.port}/")))
@@ -320,7 +320,7 @@ def test_the_second_address_is_not_dialled_when_it_is_private(dialled: list[str]
 
 def test_what_is_listed_is_reached_by_host_and_by_port(dialled: list[str]) -> None:
     async def story() -> None:
-        async with site(ok()) as there:
+        async with running_site(ok()) as there:
             for entry, url in (
                 ("127.0.0.1", f"http://2130706433:{there.port}/"), (f"127.0.0.1:{there.port}", f"http://127.1:{there.port}/"),
                 ("inner.test", f"http://INNER.test.:{there.port}/"), (f"inner.test:{there.port}",

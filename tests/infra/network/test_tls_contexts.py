@@ -15,7 +15,7 @@ from ferrule.infra.network.request import BrokenAnswer, Unreachable, Untrusted
 from ferrule.infra.network.tls import TlsContexts
 from ferrule.model.upstreams import HostTls
 from tests.infra.network.authority import Authority
-from tests.infra.network.servers import ok, run, site
+from tests.infra.network.servers import ok, run, running_site
 
 HOSTS = ("corp.test", "other.test")
 
@@ -32,7 +32,7 @@ def fetch(tls: TlsContexts, server: ssl.SSLContext, host: str = "corp.test") -> 
     async def story() -> bytes:
         http = Client(Guard(HOSTS, lambda host, port: ["127.0.0.1"]), tls=tls)
         try:
-            async with site(ok(), server) as there:
+            async with running_site(ok(), server) as there:
                 return (await http.fetch("GET", f"https://{host}:{there.port}/")).body
         finally:
             await http.aclose()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.infra.processes.recording import sandboxed
 from tests.infra.processes.secret_workspace import SECRET
-from tests.infra.processes.surroundings import sandboxed
 
 
 @pytest.fixture

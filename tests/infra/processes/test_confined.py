@@ -8,8 +8,8 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.processes import confined
-from tests.infra.processes.secret_workspace import guarded
-from tests.infra.processes.surroundings import place, ran, sandboxed
+from tests.infra.processes.recording import make_confinement, run_line, sandboxed
+from tests.infra.processes.secret_workspace import write_secret_workspace
 from tests.spec.scene import played
 
 
@@ -19,12 +19,12 @@ async def test_a_program_outside_is_refused(workspace: Path) -> None:
     program.write_text("#!/bin/sh\necho hi\n")
     program.chmod(0o755)
     with pytest.raises(ExecutionFailed) as failed:
-        await ran([str(program)], guarded(workspace))
+        await run_line([str(program)], write_secret_workspace(workspace))
     assert failed.value.error_class == "sandbox_violation"
     inside = workspace / "tool"
     inside.write_text("#!/bin/sh\necho hi\n")
     inside.chmod(0o755)
-    assert (await ran([str(inside)], guarded(workspace))).ended.output == "hi\n"
+    assert (await run_line([str(inside)], write_secret_workspace(workspace))).ended.output == "hi\n"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 @played
 async def test_without_a_sandbox_nothing_runs_where_one_is_required(tmp_path: Path) -> None:
     with pytest.raises(ExecutionFailed) as failed:
-        await ran("touch x", place(tmp_path))
+        await run_line("touch x", make_confinement(tmp_path))
     assert failed.value.error_class == "setup_required"
     assert "bubblewrap" in failed.value.message
     assert 'sandbox = "preferred"' in failed.value.message
@@ -52,7 +52,7 @@ async def test_without_a_sandbox_nothing_runs_where_one_is_required(tmp_path: Pa
 @pytest.mark.usefixtures("no_sandbox")
 @played
 async def test_without_a_sandbox_it_runs_and_is_told_where_one_is_preferred(tmp_path: Path) -> None:
-    finished = await ran("touch x", place(tmp_path, mode="preferred"))
+    finished = await run_line("touch x", make_confinement(tmp_path, mode="preferred"))
     assert finished.sandbox == "none"
     assert "not installed" in finished.note
     assert (tmp_path / "x").exists()
@@ -61,4 +61,4 @@ async def test_without_a_sandbox_it_runs_and_is_told_where_one_is_preferred(tmp_
 @played
 async def test_preferred_takes_the_sandbox_that_is_there(tmp_path: Path) -> None:
     sandboxed()
-    assert (await ran("true", place(tmp_path, mode="preferred"))).sandbox == "bubblewrap"
+    assert (await run_line("true", make_confinement(tmp_path, mode="preferred"))).sandbox == "bubblewrap"

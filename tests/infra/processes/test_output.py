@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.infra.processes.output import Capture
-from tests.infra.processes.surroundings import Written
+from tests.infra.processes.recording import RecordedOutput
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(8, 64))
 def test_any_output_is_counted_bounded_and_kept_whole(chunks: list[bytes], most: int) -> None:
-    kept = Written()
+    kept = RecordedOutput()
     capture = Capture(most, lambda: kept)
     for chunk in chunks:
         capture.feed(chunk)

@@ -11,8 +11,8 @@ import pytest
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.processes import programs
 from ferrule.infra.processes.programs import NoSuchProgram, ProgramLimits, find_program, limit_command
-from tests.infra.processes.secret_workspace import guarded
-from tests.infra.processes.surroundings import ran
+from tests.infra.processes.recording import run_line
+from tests.infra.processes.secret_workspace import write_secret_workspace
 from tests.spec.scene import played
 
 
@@ -20,7 +20,7 @@ from tests.spec.scene import played
 @played
 async def test_what_is_no_program_is_refused(workspace: Path, line: str) -> None:
     with pytest.raises(ExecutionFailed) as failed:
-        await ran(line, guarded(workspace))
+        await run_line(line, write_secret_workspace(workspace))
     assert (failed.value.error_class, failed.value.code) == ("invalid_arguments", "no_such_program")
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.processes.protected_files import FolderRefused, open_covers, open_folder
-from tests.infra.processes.secret_workspace import guarded
-from tests.infra.processes.surroundings import place, ran, sandboxed
+from tests.infra.processes.recording import make_confinement, run_line, sandboxed
+from tests.infra.processes.secret_workspace import write_secret_workspace
 from tests.spec.scene import played
 
 
@@ -21,7 +21,7 @@ from tests.spec.scene import played
 @played
 async def test_a_working_folder_outside_is_refused(workspace: Path, below: str, mode: str) -> None:
     with pytest.raises(ExecutionFailed) as failed:
-        await ran("pwd", guarded(workspace, working_dir=below, mode=mode))
+        await run_line("pwd", write_secret_workspace(workspace, working_dir=below, mode=mode))
     assert failed.value.error_class == "setup_required"
 
 
@@ -29,16 +29,16 @@ async def test_a_working_folder_outside_is_refused(workspace: Path, below: str, 
 @pytest.mark.parametrize("mode", ["required", "off"])
 @played
 async def test_a_working_folder_inside_is_taken(workspace: Path, below: str, mode: str) -> None:
-    given = guarded(workspace, working_dir=below.replace("{root}", str(workspace)), mode=mode)
+    given = write_secret_workspace(workspace, working_dir=below.replace("{root}", str(workspace)), mode=mode)
     expected = workspace / "sub" if "sub" in below else workspace
-    assert (await ran("pwd", given)).ended.output == f"{expected}\n"
+    assert (await run_line("pwd", given)).ended.output == f"{expected}\n"
 
 
 @played
 async def test_no_program_works_among_the_keys(workspace: Path) -> None:
     for below in (".ferrule", ".ferrule/keys"):
         with pytest.raises(ExecutionFailed) as failed:
-            await ran("ls", guarded(workspace, working_dir=below))
+            await run_line("ls", write_secret_workspace(workspace, working_dir=below))
         assert failed.value.error_class == "setup_required"
 
 
@@ -74,7 +74,7 @@ async def test_swapping_while_it_starts_gains_nothing(workspace: Path) -> None:
     try:
         for _ in range(15):
             try:
-                await ran("touch mark", guarded(workspace, working_dir="a/b"))
+                await run_line("touch mark", write_secret_workspace(workspace, working_dir="a/b"))
             except ExecutionFailed as failed:
                 assert failed.error_class == "setup_required"
     finally:
@@ -88,12 +88,12 @@ async def test_protected_links_are_refused(workspace: Path) -> None:
     """What cannot be covered is not left open: a link could be replaced by the program."""
     (workspace / "policy.toml").symlink_to(workspace / "note.txt")
     with pytest.raises(ExecutionFailed, match="symbolic link"):
-        await ran("ls", guarded(workspace))
+        await run_line("ls", write_secret_workspace(workspace))
     (workspace / "policy.toml").unlink()
     shutil.rmtree(workspace / "conf")
     (workspace / "conf").symlink_to(workspace / "sub")
     with pytest.raises(ExecutionFailed, match="conf"):
-        await ran("ls", guarded(workspace))
+        await run_line("ls", write_secret_workspace(workspace))
 
 
 def test_covers_reach_only_what_is_inside(tmp_path: Path) -> None:
@@ -112,5 +112,5 @@ def test_covers_reach_only_what_is_inside(tmp_path: Path) -> None:
 async def test_parts_of_the_system_are_no_workspace(root: str) -> None:
     sandboxed()
     with pytest.raises(ExecutionFailed) as failed:
-        await ran("ls", place(Path(root)))
+        await run_line("ls", make_confinement(Path(root)))
     assert failed.value.error_class == "setup_required"

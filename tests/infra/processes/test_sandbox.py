@@ -11,8 +11,8 @@ import pytest
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.processes import sandbox
 from ferrule.infra.processes.programs import NoSuchProgram
-from tests.infra.processes.secret_workspace import SECRET, guarded
-from tests.infra.processes.surroundings import ran
+from tests.infra.processes.recording import run_line
+from tests.infra.processes.secret_workspace import SECRET, write_secret_workspace
 from tests.spec.scene import played
 
 READS = [
@@ -37,7 +37,7 @@ async def test_nothing_secret_is_read(workspace: Path, line: str, monkeypatch: p
     words = line.replace("{outside}", str(outside)).replace("{pid}", str(os.getpid())).replace("{secret}", SECRET)
     words = words.replace("*", "\\*")
     try:
-        finished = await ran(words, guarded(workspace, seconds=8.0))
+        finished = await run_line(words, write_secret_workspace(workspace, seconds=8.0))
     except ExecutionFailed as failed:
         assert failed.error_class == "invalid_arguments"
         return
@@ -61,7 +61,7 @@ WRITES = [
 async def test_nothing_outside_is_changed(workspace: Path, line: str) -> None:
     outside = workspace.parent / "outside.txt"
     words = line.replace("{outside}", str(outside)).replace("{pid}", str(os.getpid()))
-    finished = await ran(words, guarded(workspace))
+    finished = await run_line(words, write_secret_workspace(workspace))
     assert finished.ended.exit_code != 0
     assert (workspace / "ferrule.toml").read_text() == f"# {SECRET}\n"
     assert (workspace / ".ferrule/keys/workspace.key").read_text() == SECRET
@@ -78,7 +78,7 @@ async def test_nothing_outside_is_changed(workspace: Path, line: str) -> None:
 async def test_what_is_written_beside_the_workspace_goes_nowhere(workspace: Path, line: str) -> None:
     """Folders above it are the sandbox's own."""
     outside = workspace.parent / "outside.txt"
-    await ran(line.replace("{outside}", str(outside)), guarded(workspace))
+    await run_line(line.replace("{outside}", str(outside)), write_secret_workspace(workspace))
     assert outside.read_text() == SECRET
     assert sorted(path.name for path in workspace.parent.iterdir()) == ["outside.txt", "ws"]
 
@@ -91,29 +91,31 @@ async def test_settings_of_the_kernel_are_read_only(workspace: Path) -> None:
         "  try:\n   os.close(os.open(f'{top}/{name}', os.O_WRONLY))\n   found.append(f'{top}/{name}')\n"
         "  except OSError:\n   pass\nprint(found)"
     )
-    assert (await ran(["python3", "-c", code], guarded(workspace))).ended.output == "[]\n"
+    assert (await run_line(["python3", "-c", code], write_secret_workspace(workspace))).ended.output == "[]\n"
 
 
 @played
 async def test_work_in_the_workspace_is_done(workspace: Path) -> None:
-    given = guarded(workspace)
-    assert (await ran("sh -c 'cat note.txt > sub/copy && mkdir new && mv sub/copy new/'", given)).ended.exit_code == 0
+    given = write_secret_workspace(workspace)
+    assert (
+        await run_line("sh -c 'cat note.txt > sub/copy && mkdir new && mv sub/copy new/'", given)
+    ).ended.exit_code == 0
     made = workspace / "new/copy"
     assert made.read_text() == "a note\n"
     assert made.stat().st_uid == os.getuid()
-    assert (await ran("git init -q .", given)).ended.exit_code == 0
-    assert (await ran("git status -s", given)).ended.exit_code == 0
+    assert (await run_line("git init -q .", given)).ended.exit_code == 0
+    assert (await run_line("git status -s", given)).ended.exit_code == 0
 
 
 @played
 async def test_only_the_working_folder_is_there(workspace: Path) -> None:
-    given = guarded(workspace, working_dir="sub")
-    assert (await ran("pwd", given)).ended.output == f"{workspace}/sub\n"
-    assert (await ran("cat ../note.txt", given)).ended.exit_code != 0
-    assert (await ran("touch here", given)).ended.exit_code == 0
+    given = write_secret_workspace(workspace, working_dir="sub")
+    assert (await run_line("pwd", given)).ended.output == f"{workspace}/sub\n"
+    assert (await run_line("cat ../note.txt", given)).ended.exit_code != 0
+    assert (await run_line("touch here", given)).ended.exit_code == 0
     assert (workspace / "sub/here").exists()
-    read_only = guarded(workspace, working_dir="sub", is_writable=False)
-    assert (await ran("touch there", read_only)).ended.exit_code != 0
+    read_only = write_secret_workspace(workspace, working_dir="sub", is_writable=False)
+    assert (await run_line("touch there", read_only)).ended.exit_code != 0
 
 
 @played
@@ -129,37 +131,37 @@ async def test_there_is_no_network(workspace: Path) -> None:
             " try:\n  s = socket.socket(kind)\n  s.settimeout(1)\n  s.connect(to)\n  print('connected')\n"
             " except OSError as e:\n  print(type(e).__name__)"
         )
-        finished = await ran(["python3", "-c", code], guarded(workspace))
+        finished = await run_line(["python3", "-c", code], write_secret_workspace(workspace))
         assert "connected" not in finished.ended.output
         assert finished.ended.line_count == 2
-        open_world = await ran(["python3", "-c", code], guarded(workspace, has_network=True))
+        open_world = await run_line(["python3", "-c", code], write_secret_workspace(workspace, has_network=True))
         assert open_world.ended.output.count("connected") == 2
 
 
 @played
 async def test_it_has_no_privilege(workspace: Path) -> None:
-    output = (await ran("cat /proc/self/status", guarded(workspace))).ended.output
+    output = (await run_line("cat /proc/self/status", write_secret_workspace(workspace))).ended.output
     facts = dict(line.split(":\t", 1) for line in output.splitlines() if ":\t" in line)
     assert facts["NoNewPrivs"] == "1"
     assert {int(facts[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
     assert facts["Uid"].split()[0] == "1000"
-    assert (await ran("unshare -U true", guarded(workspace))).ended.exit_code != 0
+    assert (await run_line("unshare -U true", write_secret_workspace(workspace))).ended.exit_code != 0
 
 
 @played
 async def test_its_processes_are_its_own(workspace: Path) -> None:
-    output = (await ran("ls /proc", guarded(workspace))).ended.output
+    output = (await run_line("ls /proc", write_secret_workspace(workspace))).ended.output
     assert len([name for name in output.split() if name.isdigit()]) <= 3
 
 
 @played
 async def test_its_scratch_is_bounded_and_gone_afterwards(workspace: Path) -> None:
-    given = guarded(workspace, scratch_bytes=1024 * 1024)
-    finished = await ran("dd if=/dev/zero of=/tmp/big bs=1M count=5", given)
+    given = write_secret_workspace(workspace, scratch_bytes=1024 * 1024)
+    finished = await run_line("dd if=/dev/zero of=/tmp/big bs=1M count=5", given)
     assert finished.ended.exit_code != 0
-    assert (await ran("dd if=/dev/zero of=/dev/shm/big bs=1M count=5", given)).ended.exit_code != 0
-    assert (await ran("touch /tmp/mine", given)).ended.exit_code == 0
-    assert (await ran("ls /tmp/mine", given)).ended.exit_code != 0
+    assert (await run_line("dd if=/dev/zero of=/dev/shm/big bs=1M count=5", given)).ended.exit_code != 0
+    assert (await run_line("touch /tmp/mine", given)).ended.exit_code == 0
+    assert (await run_line("ls /tmp/mine", given)).ended.exit_code != 0
 
 
 @pytest.mark.parametrize(

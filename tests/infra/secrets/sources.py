@@ -9,11 +9,11 @@ from tests.infra.clouds.fixtures import Learned, local_client
 VALUE = '{"token": "s3cr3t-ä", "n": 1}'
 
 
-def clouds(env: dict[str, str], *allowed: str) -> Clouds:
+def make_clouds(env: dict[str, str], *allowed: str) -> Clouds:
     """The clouds as a process with this environment sees them."""
     return Clouds(local_client(*allowed), env, Learned())
 
 
-def of_aws(env: dict[str, str]) -> AwsSource:
+def make_aws_source(env: dict[str, str]) -> AwsSource:
     """The store of AWS for such a process."""
-    return AwsSource(env, clouds(env))
+    return AwsSource(env, make_clouds(env))

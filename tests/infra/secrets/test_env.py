@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.secrets.env import EnvFile, EnvironmentSource, parse_env_file
 from ferrule.model.credentials import SecretRef
-from tests.infra.clouds.fixtures import played
-from tests.infra.secrets.sources import clouds
+from tests.infra.clouds.fixtures import in_event_loop
+from tests.infra.secrets.sources import make_clouds
 
 FILE = r"""
 # a comment
@@ -136,10 +136,10 @@ def test_its_values_are_not_in_what_is_printed_of_it(tmp_path: Path) -> None:
     assert env["A"] == "canary" and "canary" not in repr(env)
 
 
-@played
+@in_event_loop
 async def test_a_variable_that_is_not_set_is_known_to_be_missing() -> None:
     """AML-63, AML-72."""
-    source = EnvironmentSource({"A": "x", "B": ""}, clouds({}))
+    source = EnvironmentSource({"A": "x", "B": ""}, make_clouds({}))
     refs = [SecretRef(source="env", name=name) for name in "ABC"]
     assert [source.is_missing(ref) for ref in refs] == [False, True, True]
     with pytest.raises(SecretUnavailable, match="variable C is not set"):

@@ -9,17 +9,17 @@ import pytest
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.secrets.gcp import GcpSource, crc32c
 from ferrule.model.credentials import SecretRef
-from tests.infra.clouds.fixtures import played
+from tests.infra.clouds.fixtures import in_event_loop
 from tests.infra.clouds.google import Google
-from tests.infra.secrets.sources import VALUE, clouds
+from tests.infra.secrets.sources import VALUE, make_clouds
 
 
-@played
+@in_event_loop
 async def test_a_secret_of_google_is_read_and_its_checksum_checked(gcp: Google, tmp_path: Path) -> None:
     """AML-63: `latest` unless a version is written."""
     gcp.secrets = {"acme/api/latest": VALUE.encode(), "acme/api/3": b"third", "acme/bytes/latest": b"\xff"}
     env = gcp.environment(tmp_path / "key.json")
-    source = GcpSource(env, clouds(env))
+    source = GcpSource(env, make_clouds(env))
     assert await source.fetch(SecretRef(source="gcp_secret_manager", project="acme", secret="api")) == VALUE
     third = SecretRef(source="gcp_secret_manager", project="acme", secret="api", version="3")
     assert await source.fetch(third) == "third"
@@ -32,12 +32,12 @@ async def test_a_secret_of_google_is_read_and_its_checksum_checked(gcp: Google, 
     assert not caught.value.is_final
 
 
-@played
+@in_event_loop
 async def test_names_of_google_cannot_lead_elsewhere(gcp: Google, tmp_path: Path) -> None:
     env = gcp.environment(tmp_path / "key.json")
     odd = SecretRef(source="gcp_secret_manager", project="acme", secret="../../v2/x?y#z", version="1")
     with pytest.raises(SecretUnavailable) as caught:
-        await GcpSource(env, clouds(env)).fetch(odd)
+        await GcpSource(env, make_clouds(env)).fetch(odd)
     assert gcp.far.paths()[-1] == "/v1/projects/acme/secrets/..%2F..%2Fv2%2Fx%3Fy%23z/versions/1:access"
     assert caught.value.is_final and caught.value.reference == "http:404"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ferrule.infra.tasks import EagerTasks, begin_elsewhere, eager_tasks, go_on, own_task, rest_of
-from tests.servers.mcp.talking import in_loop
+from tests.servers.mcp.direct_client import in_loop
 
 SAID: ContextVar[str] = ContextVar("SAID", default="")
 

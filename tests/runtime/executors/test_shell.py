@@ -16,7 +16,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.executors.shell import CommandLine, ShellExecutor, fill_words
 from ferrule.testing import memory_app
 from ferrule.workspace.workspace import Workspace
-from tests.infra.processes.surroundings import sandboxed
+from tests.infra.processes.recording import sandboxed
 from tests.spec.scene import TRUSTED, made, played
 
 TEXTS: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}}}

@@ -13,7 +13,7 @@ from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.post import is_authentic
 from ferrule.runtime.hooks.http import MAX_ANSWER_BYTES, HttpReach
-from tests.infra.network.servers import client
+from tests.infra.network.servers import open_client
 from tests.runtime.hooks.answering import answering, saying
 
 SECRET = "a secret of some length"
@@ -21,7 +21,7 @@ SECRET = "a secret of some length"
 
 def ask(url: str, message: bytes = b"{}", timeout_seconds: float = 10.0) -> bytes:
     async def story() -> bytes:
-        async with client() as http:
+        async with open_client() as http:
             return await HttpReach(http, url, SECRET, timeout_seconds).ask(message)
 
     return asyncio.run(story())

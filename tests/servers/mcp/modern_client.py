@@ -18,17 +18,17 @@ KEY = "io.modelcontextprotocol/"
 LOG_LEVEL = f"{KEY}logLevel"
 
 
-def meta(capabilities: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+def make_meta(capabilities: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """The `_meta` of a request."""
     return {f"{KEY}protocolVersion": VERSION, f"{KEY}clientCapabilities": capabilities or {}, **more}
 
 
-def body(method: str, params: dict[str, Any], request_id: Any = 1) -> dict[str, Any]:
+def make_body(method: str, params: dict[str, Any], request_id: Any = 1) -> dict[str, Any]:
     """A request."""
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
-def headers(method: str, name: str | None = None, **more: str) -> dict[str, str]:
+def make_headers(method: str, name: str | None = None, **more: str) -> dict[str, str]:
     """The headers that agree with a request."""
     found = {"MCP-Protocol-Version": VERSION, "Mcp-Method": method}
     if name is not None:
@@ -36,7 +36,7 @@ def headers(method: str, name: str | None = None, **more: str) -> dict[str, str]
     return {**found, **{key.replace("_", "-"): value for key, value in more.items()}}
 
 
-class Modern(NamedTuple):
+class ModernClient(NamedTuple):
     """Talks to a stand."""
 
     stand: Stand
@@ -44,20 +44,20 @@ class Modern(NamedTuple):
 
     def _headers(self, method: str, params: dict[str, Any]) -> dict[str, str]:
         name = params.get("name") or params.get("uri") or params.get("taskId")
-        said = headers(method, name)
+        said = make_headers(method, name)
         return {**said, "Authorization": f"Bearer {self.token}"} if self.token else said
 
     async def ask(
         self, method: str, capabilities: dict[str, Any] | None = None, said: dict[str, Any] | None = None, **params: Any
     ) -> Reply:
         """One request. `said`: more members of `_meta`."""
-        whole = {**params, "_meta": meta(capabilities, **(said or {}))}
-        return await self.stand.ask("POST", "/mcp", body(method, whole), self._headers(method, params))
+        whole = {**params, "_meta": make_meta(capabilities, **(said or {}))}
+        return await self.stand.ask("POST", "/mcp", make_body(method, whole), self._headers(method, params))
 
     def open(self, method: str, said: dict[str, Any] | None = None, **params: Any) -> Open:
         """One request whose answer is watched as it comes."""
-        whole = {**params, "_meta": meta({}, **(said or {}))}
-        return self.stand.open("POST", "/mcp", body(method, whole), self._headers(method, params))
+        whole = {**params, "_meta": make_meta({}, **(said or {}))}
+        return self.stand.open("POST", "/mcp", make_body(method, whole), self._headers(method, params))
 
     async def call(
         self,
@@ -70,18 +70,18 @@ class Modern(NamedTuple):
         """The response to one call: of a stream, its last message."""
         given = {} if arguments is None else {"arguments": arguments}
         reply = await self.ask("tools/call", capabilities, said, name=tool, **given, **more)
-        response: dict[str, Any] = messages(reply)[-1]
+        response: dict[str, Any] = read_messages(reply)[-1]
         return response
 
 
-def messages(reply: Reply) -> list[dict[str, Any]]:
+def read_messages(reply: Reply) -> list[dict[str, Any]]:
     """The messages of an answer, of either form."""
     if reply.headers["content-type"] == "text/event-stream":
         return [json.loads(event["data"]) for event in reply.events()]
     return [reply.json()]
 
 
-def standing(
+def with_server(
     *tools: Any, settings: ServeSettings | None = None, toml: str = ""
 ) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
     """Runs an async test with a client of a stand of its own, as its first argument."""
@@ -94,7 +94,7 @@ def standing(
                     asyncio.timeout(WAIT_SECONDS),
                     serving(tmp_path, tools=tools, settings=settings, toml=toml) as stand,
                 ):
-                    await test(Modern(stand), **others)
+                    await test(ModernClient(stand), **others)
 
             asyncio.run(within())
 

@@ -12,8 +12,8 @@ import msgspec
 
 import ferrule
 from ferrule.contracts.executor import Context, Output
-from tests.servers.mcp.modern_client import Modern, messages
-from tests.servers.mcp.sessioning import Talk, begin, message
+from tests.servers.mcp.modern_client import ModernClient, read_messages
+from tests.servers.mcp.session_client import SessionClient, begin_session, make_message
 from tests.servers.stand import Reply, Stand, serving
 
 WAIT_SECONDS = 30.0
@@ -129,33 +129,33 @@ class Wire(Protocol):
 class ModernWire:
     """The revision without sessions."""
 
-    def __init__(self, client: Modern) -> None:
+    def __init__(self, client: ModernClient) -> None:
         self._client = client
 
     async def ask(self, method: str, params: dict[str, Any], capabilities: dict[str, Any]) -> tuple[int, Any]:
         reply = await self._client.ask(method, capabilities, **params)
-        return reply.status, messages(reply)[-1]
+        return reply.status, read_messages(reply)[-1]
 
 
 class SessionWire:
     """A session, whose capabilities were said at its beginning."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: SessionClient) -> None:
         self._talk = talk
 
     async def ask(self, method: str, params: dict[str, Any], capabilities: dict[str, Any]) -> tuple[int, Any]:
-        reply = await self._talk.post(message(method, 1, params=params))
-        return reply.status, last_of(reply)
+        reply = await self._talk.post(make_message(method, 1, params=params))
+        return reply.status, read_last(reply)
 
 
-def last_of(reply: Reply) -> Any:
+def read_last(reply: Reply) -> Any:
     """The last message of an answer of either form."""
     if reply.headers.get("content-type") == "text/event-stream":
         return [json.loads(event["data"]) for event in reply.events() if event.get("data")][-1]
     return reply.json()
 
 
-def reading(test: Callable[[Stand], Awaitable[None]]) -> Callable[[Path], None]:
+def with_sample_server(test: Callable[[Stand], Awaitable[None]]) -> Callable[[Path], None]:
     """Runs a test with everything served in this process, without authentication."""
 
     def run(tmp_path: Path) -> None:
@@ -171,9 +171,9 @@ def reading(test: Callable[[Stand], Awaitable[None]]) -> Callable[[Path], None]:
     return run
 
 
-async def wires(stand: Stand) -> dict[str, Wire]:
+async def open_wires(stand: Stand) -> dict[str, Wire]:
     """Every revision over HTTP."""
-    found: dict[str, Wire] = {"2026-07-28": ModernWire(Modern(stand))}
+    found: dict[str, Wire] = {"2026-07-28": ModernWire(ModernClient(stand))}
     for revision in ("2025-11-25", "2025-06-18", "2025-03-26"):
-        found[revision] = SessionWire(await begin(stand, revision))
+        found[revision] = SessionWire(await begin_session(stand, revision))
     return found

@@ -11,21 +11,21 @@ from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.model.serving import McpSettings, ServeSettings
 from ferrule.servers.mcp.wire.blocks import project_blocks
-from tests.servers.mcp.modern_client import Modern, body, headers, meta
-from tests.servers.mcp.sample_workspace import EVERYTHING, POLICY, reading, wires
-from tests.servers.mcp.sessioning import REVISIONS, data
-from tests.servers.mcp.talking import in_loop
+from tests.servers.mcp.direct_client import in_loop
+from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta
+from tests.servers.mcp.sample_workspace import EVERYTHING, POLICY, open_wires, with_sample_server
+from tests.servers.mcp.session_client import REVISIONS, read_data
 from tests.servers.stand import Stand, serving
 
 NOT_THERE = ("/register", "/authorize", "/token", "/sse", "/mcp/sse", "/.well-known/oauth-authorization-server")
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
-def keys(stand: Stand, *names: str) -> list[Modern]:
+def keys(stand: Stand, *names: str) -> list[ModernClient]:
     """A client each, with a key of its own."""
     access = Access(stand.app.root)
     owner = access.local_owner()
-    return [Modern(stand, access.add(owner, name, [CALL])[1]) for name in names]
+    return [ModernClient(stand, access.add(owner, name, [CALL])[1]) for name in names]
 
 
 def _id_of(stand: Stand, name: str) -> str:
@@ -35,12 +35,12 @@ def _id_of(stand: Stand, name: str) -> str:
 @in_loop
 async def test_authentication_is_everywhere_or_nowhere(tmp_path: Path) -> None:
     """MCP-267, MCP-269, MCP-283."""
-    asked = ("POST", "/mcp", body("tools/list", {"_meta": meta()}), headers("tools/list"))
+    asked = ("POST", "/mcp", make_body("tools/list", {"_meta": make_meta()}), make_headers("tools/list"))
     async with serving(tmp_path, tools=EVERYTHING, auth=True) as stand:
         replies = [
             await stand.ask(*asked),
             await stand.ask("POST", f"/mcp?access_token={stand.token()}", asked[2], asked[3]),
-            await stand.ask("POST", "/mcp", b"{nope", headers("tools/list")),
+            await stand.ask("POST", "/mcp", b"{nope", make_headers("tools/list")),
             await stand.ask("GET", "/mcp", b"", {"Mcp-Session-Id": "x", "Accept": "text/event-stream"}),
             await stand.ask("DELETE", "/mcp", b"", {"Mcp-Session-Id": "x"}),
         ]
@@ -50,7 +50,7 @@ async def test_authentication_is_everywhere_or_nowhere(tmp_path: Path) -> None:
         assert (await stand.ask(*asked)).status == 200
 
 
-@reading
+@with_sample_server
 async def test_it_is_no_authorization_server_and_has_no_older_transport(stand: Stand) -> None:
     """MCP-268, MCP-280, MCP-282, MCP-295, MCP-296: tokens come from elsewhere, no third party's login is fronted, no client is
     registered, and there is no `/sse`."""
@@ -70,10 +70,10 @@ async def test_a_list_is_what_its_caller_may_see_and_knowing_a_name_is_no_right(
         assert "add" in [tool["name"] for tool in before["tools"]]
         listening = ada.open("subscriptions/listen", notifications={"toolsListChanged": True})
         assert await listening.begun() == 200
-        assert (await data(listening))["method"] == "notifications/subscriptions/acknowledged"
+        assert (await read_data(listening))["method"] == "notifications/subscriptions/acknowledged"
         tool_id = _id_of(stand, "add")
         await stand.app.disable(tool_id, by="owner", reason="not now")
-        told = await data(listening)
+        told = await read_data(listening)
         assert (told["method"], told["params"]["_meta"][SUBSCRIPTION]) == ("notifications/tools/list_changed", 1), (
             "MCP-106"
         )
@@ -85,9 +85,9 @@ async def test_a_list_is_what_its_caller_may_see_and_knowing_a_name_is_no_right(
         await stand.app.enable(tool_id, by="owner")
         again = ada.open("subscriptions/listen", notifications={"toolsListChanged": True})
         await again.begun()
-        assert (await data(again))["method"] == "notifications/subscriptions/acknowledged"
+        assert (await read_data(again))["method"] == "notifications/subscriptions/acknowledged"
         await stand.app.disable(tool_id, by="owner", reason="MCP-238: what came in between is not told later")
-        assert (await data(again))["method"] == "notifications/tools/list_changed"
+        assert (await read_data(again))["method"] == "notifications/tools/list_changed"
         await again.leave()
 
 
@@ -137,10 +137,10 @@ def test_every_class_of_content_arrives(revision: str) -> None:
             assert len(shown["text"]) > 2
 
 
-@reading
+@with_sample_server
 async def test_an_embedded_resource_and_a_first_tool_without_arguments(stand: Stand) -> None:
     """MCP-130, MCP-143: what a suite calls first, with no arguments, has a result and no error of the protocol."""
-    for revision, wire in (await wires(stand)).items():
+    for revision, wire in (await open_wires(stand)).items():
         _, response = await wire.ask("tools/call", {"name": "embeds"}, {})
         assert response["result"]["content"][0]["resource"]["uri"] == "docs://static", revision
         _, response = await wire.ask("tools/call", {"name": "add", "arguments": {}}, {})

@@ -18,59 +18,59 @@ import pytest
 from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.model.serving import McpSettings, ServeSettings
-from tests.servers.mcp.modern_client import Modern, body, headers, meta
-from tests.servers.mcp.sample_workspace import EVERYTHING, FORM, last_of, reading, wires
-from tests.servers.mcp.sessioning import begin, data, message
-from tests.servers.mcp.talking import in_loop
+from tests.servers.mcp.direct_client import in_loop
+from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta
+from tests.servers.mcp.sample_workspace import EVERYTHING, FORM, open_wires, read_last, with_sample_server
+from tests.servers.mcp.session_client import begin_session, make_message, read_data
 from tests.servers.running import running, workspace
 from tests.servers.stand import Stand, served, serving
 
 NAMED = {"name": {"action": "accept", "content": {"name": "Ada"}}}
 
 
-@reading
+@with_sample_server
 async def test_a_session_that_is_gone_is_plainly_404(stand: Stand) -> None:
     """Trap 1 (MCP-75, MCP-76): 404 for one that is unknown or over, 400 for none at all, and for nothing else."""
-    talk = await begin(stand)
-    assert (await talk.post(message("no/such", 1))).status == 200
+    talk = await begin_session(stand)
+    assert (await talk.post(make_message("no/such", 1))).status == 200
     await stand.ask("DELETE", "/mcp", b"", talk.headers)
-    gone = await talk.post(message("tools/list", 1))
+    gone = await talk.post(make_message("tools/list", 1))
     assert (gone.status, gone.headers["content-type"]) == (404, "application/json")
     talk.id = ""
-    assert (await talk.post(message("tools/list", 1))).status == 400
+    assert (await talk.post(make_message("tools/list", 1))).status == 400
 
 
-@reading
+@with_sample_server
 async def test_a_notification_is_202_and_nothing(stand: Stand) -> None:
     """Trap 2 (MCP-43)."""
-    talk = await begin(stand)
+    talk = await begin_session(stand)
     for reply in (
-        await talk.post(message("notifications/initialized")),
-        await talk.post(message("notifications/no/such", params={"x": 1})),
-        await talk.post(message(id=99, result={})),
-        await stand.ask("POST", "/mcp", message("notifications/x"), headers("notifications/x")),
+        await talk.post(make_message("notifications/initialized")),
+        await talk.post(make_message("notifications/no/such", params={"x": 1})),
+        await talk.post(make_message(id=99, result={})),
+        await stand.ask("POST", "/mcp", make_message("notifications/x"), make_headers("notifications/x")),
     ):
         assert (reply.status, reply.body, reply.headers.get("content-type")) == (202, b"", None)
 
 
-@reading
+@with_sample_server
 async def test_an_address_that_no_header_holds_is_wrapped(stand: Stand) -> None:
     """Trap 3 (MCP-60): the header is decoded before it is compared."""
     for name in ("grüße", "日本"):
         uri = f"docs://page/{name}"
-        sent = headers("resources/read", f"=?base64?{b64encode(uri.encode()).decode()}?=")
-        reply = await stand.ask("POST", "/mcp", body("resources/read", {"uri": uri, "_meta": meta()}), sent)
+        sent = make_headers("resources/read", f"=?base64?{b64encode(uri.encode()).decode()}?=")
+        reply = await stand.ask("POST", "/mcp", make_body("resources/read", {"uri": uri, "_meta": make_meta()}), sent)
         assert reply.json()["result"]["contents"][0]["text"] == name
     escaped = f"docs://page/{quote('日本')}"
-    reply = await Modern(stand).ask("resources/read", uri=escaped)
+    reply = await ModernClient(stand).ask("resources/read", uri=escaped)
     assert reply.json()["result"]["contents"][0]["text"] == "日本"
 
 
-@reading
+@with_sample_server
 async def test_a_failure_shows_itself_and_nothing_beside(stand: Stand) -> None:
     """Traps 4 and 5 (MCP-149 to MCP-152): no structured content on errors; a wrong argument is for the model, an unknown tool is
     not."""
-    for revision, wire in (await wires(stand)).items():
+    for revision, wire in (await open_wires(stand)).items():
         for params in ({"name": "breaks"}, {"name": "add", "arguments": {"a": "x", "b": 1}}):
             _, response = await wire.ask("tools/call", params, {})
             assert response["result"]["isError"] is True, revision
@@ -80,20 +80,20 @@ async def test_a_failure_shows_itself_and_nothing_beside(stand: Stand) -> None:
         assert response["error"]["code"] == -32602
 
 
-@reading
+@with_sample_server
 async def test_a_session_is_asked_where_it_listens(stand: Stand) -> None:
     """Traps 6 and 7 (MCP-83, MCP-208): on the stream of its request, with no other stream open; and who takes no stream is told
     so at once."""
-    talk = await begin(stand, capabilities=FORM)
+    talk = await begin_session(stand, capabilities=FORM)
     opened = talk.start("tools/call", name="who")
     assert (await opened.begun(), opened.headers["content-type"]) == (200, "text/event-stream")
-    asked = await data(opened)
+    asked = await read_data(opened)
     assert asked["method"] == "elicitation/create"
     await talk.answer(asked, NAMED["name"])
-    assert "Ada" in (await data(opened))["result"]["content"][0]["text"]
+    assert "Ada" in (await read_data(opened))["result"]["content"][0]["text"]
     await opened.leave()
-    deaf = await talk.post(message("tools/call", 9, params={"name": "who"}), Accept="application/json")
-    assert last_of(deaf)["result"]["isError"] is True
+    deaf = await talk.post(make_message("tools/call", 9, params={"name": "who"}), Accept="application/json")
+    assert read_last(deaf)["result"]["isError"] is True
 
 
 @in_loop
@@ -101,12 +101,12 @@ async def test_nothing_is_advertised_that_is_not_served(tmp_path: Path) -> None:
     """Traps 11, 12 and 26 (MCP-82, MCP-113): changes that nobody tells are not announced; their streams do not exist."""
     settings = ServeSettings(auth=False, mcp=McpSettings(changes=False))
     async with serving(tmp_path, tools=EVERYTHING, settings=settings) as stand:
-        client = Modern(stand)
+        client = ModernClient(stand)
         declared = (await client.ask("server/discover")).json()["result"]["capabilities"]
         assert "listChanged" not in json.dumps(declared) and "subscribe" not in json.dumps(declared)
         refused = await client.ask("subscriptions/listen", notifications={"toolsListChanged": True})
         assert (refused.status, refused.json()["error"]["code"]) == (404, -32601)
-        assert await (await begin(stand)).listen().begun() == 405
+        assert await (await begin_session(stand)).listen().begun() == 405
 
 
 @in_loop
@@ -114,9 +114,9 @@ async def test_hosts_can_be_added(tmp_path: Path) -> None:
     """Trap 13 (MCP-45)."""
     settings = ServeSettings(auth=False, hosts=("tools.example.com",))
     async with serving(tmp_path, tools=EVERYTHING, settings=settings) as stand:
-        asked = body("tools/list", {"_meta": meta()})
+        asked = make_body("tools/list", {"_meta": make_meta()})
         for host, status in (("tools.example.com", 200), ("evil.example.com", 421), ("localhost:1", 200)):
-            assert (await stand.ask("POST", "/mcp", asked, headers("tools/list", Host=host))).status == status
+            assert (await stand.ask("POST", "/mcp", asked, make_headers("tools/list", Host=host))).status == status
 
 
 @in_loop
@@ -126,45 +126,45 @@ async def test_nothing_of_somebody_can_be_used_by_another(tmp_path: Path) -> Non
         access = Access(tmp_path)
         owner = access.local_owner()
         ada, bob = (access.add(owner, name, [CALL])[1] for name in ("ada", "bob"))
-        talk = await begin(stand, token=ada)
+        talk = await begin_session(stand, token=ada)
         talk.token = bob
-        stolen = await talk.post(message("tools/list", 1))
+        stolen = await talk.post(make_message("tools/list", 1))
         talk.id = "nobody"
-        assert (stolen.status, stolen.body) == (404, (await talk.post(message("tools/list", 1))).body)
-        asked = (await Modern(stand, ada).call("who", capabilities=FORM))["result"]
+        assert (stolen.status, stolen.body) == (404, (await talk.post(make_message("tools/list", 1))).body)
+        asked = (await ModernClient(stand, ada).call("who", capabilities=FORM))["result"]
         retry = {"inputResponses": NAMED, "requestState": asked["requestState"]}
         refused = [
-            await Modern(stand, bob).call("who", capabilities=FORM, **retry),
-            await Modern(stand, ada).call("add", {"a": 1, "b": 1}, FORM, **retry),
-            await Modern(stand, ada).call(
+            await ModernClient(stand, bob).call("who", capabilities=FORM, **retry),
+            await ModernClient(stand, ada).call("add", {"a": 1, "b": 1}, FORM, **retry),
+            await ModernClient(stand, ada).call(
                 "who", capabilities=FORM, **{**retry, "requestState": retry["requestState"] + "x"}
             ),
         ]
         assert {(each["error"]["code"], each["error"]["message"]) for each in refused} == {
             (-32602, refused[0]["error"]["message"])
         }
-        done = (await Modern(stand, ada).call("who", capabilities=FORM, **retry))["result"]
+        done = (await ModernClient(stand, ada).call("who", capabilities=FORM, **retry))["result"]
         assert "Ada" in done["content"][0]["text"], "forgers lock nobody out"
-        assert (await Modern(stand, ada).call("who", capabilities=FORM, **retry))["error"]["code"] == -32602
+        assert (await ModernClient(stand, ada).call("who", capabilities=FORM, **retry))["error"]["code"] == -32602
 
 
-@reading
+@with_sample_server
 async def test_a_modern_request_has_a_modern_answer(stand: Stand) -> None:
     """Traps 16, 19 and 20 (MCP-5, MCP-26, MCP-242): each era its own shape, on one endpoint; no answer in between."""
-    client, talk = Modern(stand), await begin(stand)
+    client, talk = ModernClient(stand), await begin_session(stand)
     assert (await client.ask("tools/list")).json()["result"]["resultType"] == "complete"
     assert "resultType" not in (await talk.ask("tools/list"))["result"]
     hinted = await client.ask("tools/call", name="add", arguments={"a": 1, "b": 1}, task={"ttl": 5})
     assert hinted.json()["result"]["resultType"] == "complete"
-    unserved = {**meta(), "io.modelcontextprotocol/protocolVersion": "2027-01-01"}
-    sent = headers("tools/list", MCP_Protocol_Version="2027-01-01")
-    assert (await stand.ask("POST", "/mcp", body("tools/list", {"_meta": unserved}), sent)).status == 400
+    unserved = {**make_meta(), "io.modelcontextprotocol/protocolVersion": "2027-01-01"}
+    sent = make_headers("tools/list", MCP_Protocol_Version="2027-01-01")
+    assert (await stand.ask("POST", "/mcp", make_body("tools/list", {"_meta": unserved}), sent)).status == 400
 
 
-@reading
+@with_sample_server
 async def test_no_silence_and_no_null(stand: Stand) -> None:
     """Traps 24, 27 and 28 (MCP-18, MCP-24, MCP-49): an error for what is misspelled, without `id: null`, as JSON."""
-    talk = await begin(stand)
+    talk = await begin_session(stand)
     said: Any
     for said in (
         {"jsonrpc": "2.0", "id": 1, "methodX": "ping"},
@@ -172,11 +172,11 @@ async def test_no_silence_and_no_null(stand: Stand) -> None:
         [],
         5,
     ):
-        for reply in (await talk.post(said), await stand.ask("POST", "/mcp", said, headers("ping"))):
+        for reply in (await talk.post(said), await stand.ask("POST", "/mcp", said, make_headers("ping"))):
             assert (reply.status, reply.json()["error"]["code"]) == (400, -32600)
             assert reply.headers["content-type"] == "application/json"
             assert b"null" not in reply.body
-    streamed = await Modern(stand).ask("tools/call", {}, {"progressToken": 1}, name="talks")
+    streamed = await ModernClient(stand).ask("tools/call", {}, {"progressToken": 1}, name="talks")
     assert streamed.headers["content-type"] == "text/event-stream"
     assert all(json.loads(event["data"]) for event in streamed.events())
     assert all(line[:6] in ("event:", "data: ") for line in streamed.body.decode().split("\n") if line)
@@ -216,9 +216,9 @@ def test_several_clients_with_the_same_ids_at_once(real: tuple[str, str]) -> Non
         connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
         try:
             for _ in range(5):
-                said = json.dumps(body("server/discover", {"_meta": meta()}, 1))
+                said = json.dumps(make_body("server/discover", {"_meta": make_meta()}, 1))
                 sent = {
-                    **headers("server/discover"),
+                    **make_headers("server/discover"),
                     "Authorization": f"Bearer {token}",
                     "Content-Type": "application/json",
                 }

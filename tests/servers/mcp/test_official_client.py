@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
 
-from tests.servers.mcp.talking import WAIT_SECONDS, in_loop
+from tests.servers.mcp.direct_client import WAIT_SECONDS, in_loop
 from tests.servers.stand import served
 
 HANDBOOK = '''

@@ -14,11 +14,11 @@ import ferrule
 from ferrule.errors import FerruleError
 from ferrule.model.serving import ServeSettings
 from ferrule.schema.validation.soundness import schema_defects
-from tests.servers.mcp.modern_client import KEY, LOG_LEVEL, Modern, messages, meta
-from tests.servers.mcp.published import check
-from tests.servers.mcp.sample_workspace import FORM, TASKS, add, page, question, reading, wires
-from tests.servers.mcp.sessioning import begin
-from tests.servers.mcp.talking import in_loop
+from tests.servers.mcp.direct_client import in_loop
+from tests.servers.mcp.modern_client import KEY, LOG_LEVEL, ModernClient, make_meta, read_messages
+from tests.servers.mcp.published_schemas import check_against_schema
+from tests.servers.mcp.sample_workspace import FORM, TASKS, add, open_wires, page, question, with_sample_server
+from tests.servers.mcp.session_client import begin_session
 from tests.servers.stand import WAIT_SECONDS, Stand, serving
 
 RESULTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -49,11 +49,11 @@ _META_KEY = re.compile(
 )
 
 
-@reading
+@with_sample_server
 async def test_every_result_of_every_revision_is_as_published(stand: Stand) -> None:
     """MCP-15, MCP-26, MCP-96, MCP-97, MCP-105, MCP-158, MCP-159, MCP-160, MCP-185, MCP-196: with nothing declared by the
     client."""
-    for revision, wire in (await wires(stand)).items():
+    for revision, wire in (await open_wires(stand)).items():
         is_modern = revision == "2026-07-28"
         for method, (kind, params) in RESULTS.items():
             if method == "server/discover" and not is_modern:
@@ -61,7 +61,7 @@ async def test_every_result_of_every_revision_is_as_published(stand: Stand) -> N
             status, response = await wire.ask(method, params, {})
             result = response["result"]
             assert (status, response["jsonrpc"]) == (200, "2.0")
-            check(revision, kind, result)
+            check_against_schema(revision, kind, result)
             assert ("resultType" in result) == is_modern
             assert ("ttlMs" in result) == (is_modern and method in CACHED), (revision, method)
             if is_modern:
@@ -70,52 +70,52 @@ async def test_every_result_of_every_revision_is_as_published(stand: Stand) -> N
             if "ttlMs" in result:
                 assert (type(result["ttlMs"]), result["ttlMs"] >= 0, result["cacheScope"]) == (int, True, "private")
             assert all(map(_META_KEY.fullmatch, result.get("_meta", {}))), "MCP-107"
-    discovered = (await Modern(stand).ask("server/discover")).json()["result"]
+    discovered = (await ModernClient(stand).ask("server/discover")).json()["result"]
     assert "serverInfo" not in discovered
     assert discovered["capabilities"]["logging"] == {}, "tools may log, so it is declared"
 
 
-@reading
+@with_sample_server
 async def test_a_session_has_an_id_and_needs_no_capability(stand: Stand) -> None:
     """MCP-73, MCP-96: everything is served to a client that declares nothing."""
     for revision in ("2025-11-25", "2025-06-18", "2025-03-26"):
-        talk = await begin(stand, revision, {})
+        talk = await begin_session(stand, revision, {})
         assert re.fullmatch(r"[\x21-\x7e]{22,}", talk.id)
         said = "3" if revision == "2025-03-26" else '{"result":3}'
         assert (await talk.call("add", a=1, b=2))["content"][0]["text"] == said
 
 
-@reading
+@with_sample_server
 async def test_one_message_is_one_post(stand: Stand) -> None:
     """MCP-39: two messages in one body are none."""
-    one = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}}).encode()
+    one = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": make_meta()}}).encode()
     sent = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
     for two in (one + one, one + b"\n" + one):
         reply = await stand.ask("POST", "/mcp", two, sent)
         assert (reply.status, reply.json()["error"]["code"]) == (400, -32700)
 
 
-@reading
+@with_sample_server
 async def test_log_messages_are_for_who_asks_in_this_very_request(stand: Stand) -> None:
     """MCP-102, MCP-178, MCP-183: and nothing else comes on a request's stream."""
-    client = Modern(stand)
+    client = ModernClient(stand)
     for said, kinds in (
         ({}, set()),
         ({LOG_LEVEL: "info"}, {"notifications/message"}),
         ({"progressToken": 1}, {"notifications/progress"}),
         ({LOG_LEVEL: "warning"}, set()),
     ):
-        told = messages(await client.ask("tools/call", {}, said, name="talks"))
+        told = read_messages(await client.ask("tools/call", {}, said, name="talks"))
         assert {each["method"] for each in told[:-1]} == kinds
         assert told[-1]["id"] == 1
 
 
-@reading
+@with_sample_server
 async def test_a_task_tells_no_progress(stand: Stand) -> None:
     """MCP-254, MCP-255, MCP-258, MCP-260: nothing before the handle; only calls become tasks; removed methods are gone."""
-    client = Modern(stand)
+    client = ModernClient(stand)
     reply = await client.ask("tools/call", TASKS, {"progressToken": 1, LOG_LEVEL: "debug"}, name="job")
-    (told,) = messages(reply)
+    (told,) = read_messages(reply)
     assert told["result"]["resultType"] == "task"
     for method, params in (("prompts/get", RESULTS["prompts/get"][1]), ("resources/read", {"uri": "docs://static"})):
         assert (await client.ask(method, TASKS, **params)).json()["result"]["resultType"] == "complete"
@@ -123,24 +123,24 @@ async def test_a_task_tells_no_progress(stand: Stand) -> None:
         gone = await stand.ask(
             "POST",
             "/mcp",
-            {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"taskId": "x", "_meta": meta(TASKS)}},
+            {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"taskId": "x", "_meta": make_meta(TASKS)}},
             {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method},
         )
         assert (gone.status, gone.json()["error"]["code"]) == (404, -32601)
     for method in ("tasks/get", "tasks/update", "tasks/cancel"):
-        unnamed = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"taskId": "x", "_meta": meta(TASKS)}}
+        unnamed = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"taskId": "x", "_meta": make_meta(TASKS)}}
         sent = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
         for named in ({}, {"Mcp-Name": "y"}):
             refused = await stand.ask("POST", "/mcp", unnamed, {**sent, **named})
             assert (refused.status, refused.json()["error"]["code"]) == (400, -32020)
 
 
-@reading
+@with_sample_server
 async def test_a_question_is_written_as_the_revision_wants(stand: Stand) -> None:
     """MCP-217, MCP-293: a method and its parameters, no id; the state is a text; no caching hints."""
-    client = Modern(stand)
+    client = ModernClient(stand)
     result = (await client.call("who", capabilities=FORM))["result"]
-    check("2026-07-28", "InputRequiredResult", result)
+    check_against_schema("2026-07-28", "InputRequiredResult", result)
     assert result["inputRequests"] == {"name": question()}
     assert not {"ttlMs", "cacheScope", "content", "taskId"} & result.keys()
 
@@ -162,7 +162,7 @@ async def test_an_address_that_was_accepted_is_asked_again_until_it_is_done(tmp_
 
     url: dict[str, Any] = {"elicitation": {"url": {}}}
     async with serving(tmp_path, tools=[opens]) as stand:
-        client = Modern(stand)
+        client = ModernClient(stand)
         result = (await client.call("opens", capabilities=url))["result"]
         for kind in ("input_required", "complete"):
             assert "elicitationId" not in json.dumps(result)
@@ -198,7 +198,7 @@ def test_a_form_that_nobody_may_be_shown_fails_the_tool(tmp_path: Path, schema: 
 
     async def test() -> None:
         async with serving(tmp_path, tools=[asks]) as stand:
-            result = (await Modern(stand).call("asks", capabilities=FORM))["result"]
+            result = (await ModernClient(stand).call("asks", capabilities=FORM))["result"]
             assert (result["resultType"], result["isError"]) == ("complete", True)
             assert "its owner must fix it" in result["content"][0]["text"]
 
@@ -209,7 +209,7 @@ def test_a_form_that_nobody_may_be_shown_fails_the_tool(tmp_path: Path, schema: 
 async def test_who_embeds_resources_declares_them(tmp_path: Path) -> None:
     """MCP-143, MCP-98: results are kept as resources, so a server with tools has them; prompts it has not."""
     async with serving(tmp_path, tools=[add, page]) as stand:
-        client = Modern(stand)
+        client = ModernClient(stand)
         declared = (await client.ask("server/discover")).json()["result"]["capabilities"]
         assert "resources" in declared and "prompts" not in declared
         assert (await client.ask("prompts/list")).status == 404

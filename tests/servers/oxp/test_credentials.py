@@ -17,7 +17,7 @@ from ferrule.access.keys import OWNER_FILE, Access
 from ferrule.errors import SettingsError
 from ferrule.model.serving import OxpSettings, ServeSettings
 from ferrule.servers.auth.refusals import RefusalLog
-from tests.servers.oxp.desk import Desk, desk
+from tests.servers.oxp.oxp_server import OxpTestServer, running_oxp_server
 from tests.servers.oxp.written import definition
 
 SECRET = "a-shared-secret-of-more-than-32-bytes-for-tests"
@@ -30,11 +30,11 @@ def settings(*auth: Any, **more: Any) -> ServeSettings:
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OxpTestServer]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENV, SECRET)
         ways = settings("api-key", "jwt", "bearer", jwt_secret_env=ENV, jwt_audiences=("here",))
-        with desk(tmp_path_factory.mktemp("oxp"), ways) as made:
+        with running_oxp_server(tmp_path_factory.mktemp("oxp"), ways) as made:
             yield made
 
 
@@ -51,7 +51,7 @@ def unsigned(claims: dict[str, Any], head: dict[str, Any]) -> dict[str, str]:
     return {"Authorization": f"Bearer {'.'.join(parts)}."}
 
 
-def test_health_needs_no_credential(guarded: Desk) -> None:
+def test_health_needs_no_credential(guarded: OxpTestServer) -> None:
     """OXP-19, OXP-46"""
     assert guarded.ask("GET", "/oxp/health").status == 200
 
@@ -59,7 +59,7 @@ def test_health_needs_no_credential(guarded: Desk) -> None:
 @pytest.mark.parametrize("path", ["/", "/oxp"])
 def test_health_can_only_be_read(tmp_path: Path, path: str) -> None:
     """OXP-19, OXP-25: at the root of the port, too."""
-    with desk(tmp_path, settings("api-key", path=path), definitions=FEW, tools=[]) as made:
+    with running_oxp_server(tmp_path, settings("api-key", path=path), definitions=FEW, tools=[]) as made:
         health = f"{path.rstrip('/')}/health"
         assert made.ask("GET", health).status == 200
         for method in ("POST", "PUT", "DELETE", "PATCH"):
@@ -68,7 +68,7 @@ def test_health_can_only_be_read(tmp_path: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/oxp/tools", "/oxp/tools/call"])
-def test_without_a_credential_the_answer_is_401_before_anything_else(guarded: Desk, path: str) -> None:
+def test_without_a_credential_the_answer_is_401_before_anything_else(guarded: OxpTestServer, path: str) -> None:
     """OXP-20, OXP-24, OXP-47: also for a body that would be refused."""
     method = "GET" if path.endswith("tools") else "POST"
     reply = guarded.ask(method, path, b"nonsense", {"Content-Type": "text/plain"})
@@ -88,7 +88,7 @@ def test_without_a_credential_the_answer_is_401_before_anything_else(guarded: De
 )  # fmt: skip
 def test_a_401_says_which_headers_count(tmp_path: Path, ways: tuple[str, ...], message: str, challenge: str) -> None:
     """OXP-46, OXP-47: and never what is wrong with a credential."""
-    with desk(tmp_path, settings(*ways), definitions=FEW, tools=[]) as made:
+    with running_oxp_server(tmp_path, settings(*ways), definitions=FEW, tools=[]) as made:
         none = made.ask("GET", "/oxp/tools")
         assert (none.status, none.json()["message"]) == (401, f"a credential is needed: {message}")
         assert none.headers["www-authenticate"] == challenge
@@ -104,7 +104,7 @@ def test_a_401_says_which_headers_count(tmp_path: Path, ways: tuple[str, ...], m
         )
 
 
-def test_a_key_of_the_workspace_comes_in(guarded: Desk) -> None:
+def test_a_key_of_the_workspace_comes_in(guarded: OxpTestServer) -> None:
     """OXP-44"""
     key = guarded.stand.token()
     assert guarded.ask("GET", "/oxp/tools", headers={"OXP-API-Key": key}).status == 200
@@ -113,12 +113,12 @@ def test_a_key_of_the_workspace_comes_in(guarded: Desk) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "wrong", "frl_00000000_nothing", "\u00e9"])
-def test_a_wrong_key_does_not(guarded: Desk, key: str) -> None:
+def test_a_wrong_key_does_not(guarded: OxpTestServer, key: str) -> None:
     """OXP-44"""
     assert guarded.ask("GET", "/oxp/tools", headers={"OXP-API-Key": key}).status == 401
 
 
-def test_a_wrong_key_is_not_made_good_by_a_right_token(guarded: Desk) -> None:
+def test_a_wrong_key_is_not_made_good_by_a_right_token(guarded: OxpTestServer) -> None:
     """OXP-44"""
     both = {"OXP-API-Key": "wrong", "Authorization": f"Bearer {guarded.stand.token()}"}
     assert guarded.ask("GET", "/oxp/tools", headers=both).status == 401
@@ -126,7 +126,7 @@ def test_a_wrong_key_is_not_made_good_by_a_right_token(guarded: Desk) -> None:
 
 def test_a_token_that_may_not_call_does_not_come_in(tmp_path: Path) -> None:
     """OXP-47: whoever only approves makes no calls."""
-    with desk(tmp_path, settings("api-key"), definitions=FEW, tools=[]) as made:
+    with running_oxp_server(tmp_path, settings("api-key"), definitions=FEW, tools=[]) as made:
         access = Access(made.stand.app.root)
         owner = access.local_owner()
         _, secret = access.add(owner, "grace", ["approve"])
@@ -150,13 +150,13 @@ def test_a_token_that_may_not_call_does_not_come_in(tmp_path: Path) -> None:
         ({"exp": 60, "nbf": 30}, 401),
     ],
 )  # fmt: skip
-def test_signed_tokens(guarded: Desk, claims: dict[str, Any], status: int) -> None:
+def test_signed_tokens(guarded: OxpTestServer, claims: dict[str, Any], status: int) -> None:
     """OXP-45"""
     told = {name: soon(value) if name in ("exp", "nbf") else value for name, value in claims.items()}
     assert guarded.ask("GET", "/oxp/tools", headers=signed(told)).status == status
 
 
-def test_only_one_algorithm_counts(guarded: Desk) -> None:
+def test_only_one_algorithm_counts(guarded: OxpTestServer) -> None:
     """OXP-45: nothing unsigned, and nothing signed in another way with the same secret."""
     claims = {"exp": soon()}
     shown = [
@@ -172,7 +172,7 @@ def test_only_one_algorithm_counts(guarded: Desk) -> None:
     assert [guarded.ask("GET", "/oxp/tools", headers=headers).status for headers in shown] == [401] * len(shown)
 
 
-def test_the_log_tells_why_a_credential_is_refused(guarded: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_tells_why_a_credential_is_refused(guarded: OxpTestServer, caplog: pytest.LogCaptureFixture) -> None:
     """OXP-47: once a minute for each reason, and whoever is refused learns nothing of it."""
     access = Access(guarded.stand.app.root)
     owner = access.local_owner()
@@ -202,7 +202,9 @@ def test_the_log_tells_why_a_credential_is_refused(guarded: Desk, caplog: pytest
     assert not any(word in caplog.text for word in (secret, approves, SECRET))
 
 
-def test_nothing_that_is_written_in_a_token_gets_into_the_log(guarded: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_that_is_written_in_a_token_gets_into_the_log(
+    guarded: OxpTestServer, caplog: pytest.LogCaptureFixture
+) -> None:
     """OXP-47: whoever has no credential forges no line, and does not silence the refusals of others."""
     guarded.stand.edge.refusals = RefusalLog()
     with caplog.at_level(logging.WARNING, "ferrule.serve"):
@@ -215,13 +217,13 @@ def test_nothing_that_is_written_in_a_token_gets_into_the_log(guarded: Desk, cap
     assert "no key of this workspace" in caplog.messages[1]
 
 
-def test_a_signed_token_says_who_calls(guarded: Desk) -> None:
+def test_a_signed_token_says_who_calls(guarded: OxpTestServer) -> None:
     """OXP-45"""
     reply = guarded.call(signed({"exp": soon(), "sub": "ada"}), tool_id="Users.Whoami", context={"user_id": "ada"})
     assert reply.json()["result"]["value"] == "ada"
 
 
-def test_several_ways_are_open_at_once(guarded: Desk) -> None:
+def test_several_ways_are_open_at_once(guarded: OxpTestServer) -> None:
     """OXP-46"""
     key = guarded.stand.token()
     ways = [{"OXP-API-Key": key}, {"Authorization": f"Bearer {key}"}, signed({"exp": soon()})]
@@ -230,7 +232,7 @@ def test_several_ways_are_open_at_once(guarded: Desk) -> None:
 
 def test_a_way_that_is_not_open_does_not_count(tmp_path: Path) -> None:
     """OXP-46"""
-    with desk(tmp_path, settings("api-key"), definitions=FEW, tools=[]) as made:
+    with running_oxp_server(tmp_path, settings("api-key"), definitions=FEW, tools=[]) as made:
         key = made.stand.token()
         assert made.ask("GET", "/oxp/tools", headers={"OXP-API-Key": key}).status == 200
         assert made.ask("GET", "/oxp/tools", headers={"Authorization": f"Bearer {key}"}).status == 401
@@ -239,7 +241,7 @@ def test_a_way_that_is_not_open_does_not_count(tmp_path: Path) -> None:
 
 def test_without_authentication_headers_are_not_even_read(tmp_path: Path) -> None:
     """OXP-43"""
-    with desk(tmp_path, settings("none"), definitions=FEW, tools=[]) as made:
+    with running_oxp_server(tmp_path, settings("none"), definitions=FEW, tools=[]) as made:
         for headers in ({}, {"Authorization": "\u00e9"}, {"OXP-API-Key": "wrong"}, {"Authorization": "Bearer expired"}):
             assert made.ask("GET", "/oxp/tools", headers=headers).status == 200
 
@@ -247,7 +249,10 @@ def test_without_authentication_headers_are_not_even_read(tmp_path: Path) -> Non
 def test_a_secret_that_is_named_and_not_set_keeps_the_server_from_starting(tmp_path: Path) -> None:
     """OXP-45"""
     named = settings("jwt", jwt_secret_env="OXP_TEST_NOT_SET")
-    with pytest.raises(SettingsError, match="OXP_TEST_NOT_SET"), desk(tmp_path, named, definitions=FEW, tools=[]):
+    with (
+        pytest.raises(SettingsError, match="OXP_TEST_NOT_SET"),
+        running_oxp_server(tmp_path, named, definitions=FEW, tools=[]),
+    ):
         pass
 
 
@@ -255,20 +260,20 @@ def test_a_way_in_without_its_secret_is_told_at_the_start(tmp_path: Path, caplog
     """OXP-45, OXP-46: where it is the only one, nobody could come in."""
     with (
         pytest.raises(SettingsError, match="jwt_secret_env"),
-        desk(tmp_path, settings("jwt"), definitions=FEW, tools=[]),
+        running_oxp_server(tmp_path, settings("jwt"), definitions=FEW, tools=[]),
     ):
         pass
-    with desk(tmp_path, settings("jwt", "api-key"), definitions=FEW, tools=[]):
+    with running_oxp_server(tmp_path, settings("jwt", "api-key"), definitions=FEW, tools=[]):
         assert "jwt_secret_env" in caplog.text
     caplog.clear()
-    with desk(tmp_path, ServeSettings(), definitions=FEW, tools=[]):
+    with running_oxp_server(tmp_path, ServeSettings(), definitions=FEW, tools=[]):
         assert "jwt_secret_env" not in caplog.text
 
 
 def test_a_key_where_keys_do_not_count_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """OXP-46"""
     monkeypatch.setenv(ENV, SECRET)
-    with desk(tmp_path, settings("jwt", jwt_secret_env=ENV), definitions=FEW, tools=[]) as made:
+    with running_oxp_server(tmp_path, settings("jwt", jwt_secret_env=ENV), definitions=FEW, tools=[]) as made:
         stray = {"OXP-API-Key": made.stand.token()}
         assert made.ask("GET", "/oxp/tools", headers=stray).status == 401
         assert made.ask("GET", "/oxp/tools", headers={**stray, **signed({"exp": soon()})}).status == 200
@@ -279,7 +284,7 @@ def test_a_short_secret_is_warned_of(
 ) -> None:
     """OXP-44, OXP-45"""
     monkeypatch.setenv(ENV, "short")
-    with desk(tmp_path, settings("jwt", jwt_secret_env=ENV), definitions=FEW, tools=[]) as made:
+    with running_oxp_server(tmp_path, settings("jwt", jwt_secret_env=ENV), definitions=FEW, tools=[]) as made:
         claims = {"exp": soon()}
         with pytest.warns(Warning, match="key"):
             shown = signed(claims, "short")
@@ -289,7 +294,7 @@ def test_a_short_secret_is_warned_of(
 
 def test_a_credential_that_speaks_only_for_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """OXP-40: `users = "own"` lets nobody name another user."""
-    with desk(tmp_path, settings("api-key", users="own")) as made:
+    with running_oxp_server(tmp_path, settings("api-key", users="own")) as made:
         key = {"OXP-API-Key": made.stand.token()}
         assert made.call(key, tool_id="Users.Whoami", context={"user_id": "ada"}).status == 400
         assert "refused: agents on behalf of 'ada', which [serve.oxp] users" in caplog.text

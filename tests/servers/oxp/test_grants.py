@@ -15,7 +15,7 @@ from ferrule.access.keys import Access
 from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import CALL
 from ferrule.model.serving import GrantSettings, OxpSettings, ServeSettings
-from tests.servers.oxp.desk import LOGGED, Desk, desk
+from tests.servers.oxp.oxp_server import LOGGED, OxpTestServer, running_oxp_server
 from tests.servers.oxp.test_credentials import ENV, SECRET, signed, soon
 
 GRANTS = (
@@ -44,17 +44,17 @@ tools: []
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OxpTestServer]:
     folder = tmp_path_factory.mktemp("oxp")
     (folder / "bystanders.iam.md").write_text(ROLE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENV, SECRET)
         ways = ServeSettings(oxp=OxpSettings(jwt_secret_env=ENV), grants=GRANTS)
-        with desk(folder, ways) as one:
+        with running_oxp_server(folder, ways) as one:
             yield one
 
 
-def key(made: Desk, name: str, limits: KeyLimits | None = None) -> dict[str, str]:
+def key(made: OxpTestServer, name: str, limits: KeyLimits | None = None) -> dict[str, str]:
     access = Access(made.stand.app.root)
     _, secret = access.add(access.local_owner(), name, [CALL], (), limits or KeyLimits())
     return {"OXP-API-Key": secret}
@@ -64,11 +64,13 @@ def token(name: str) -> dict[str, str]:
     return signed({"exp": soon(), "sub": name})
 
 
-def listed(made: Desk, shown: dict[str, str]) -> set[str]:
+def listed(made: OxpTestServer, shown: dict[str, str]) -> set[str]:
     return {tool["id"] for tool in made.ask("GET", "/oxp/tools", headers=shown).json()["tools"]}
 
 
-def test_whom_a_grant_refuses_does_not_come_in_by_any_credential(made: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_whom_a_grant_refuses_does_not_come_in_by_any_credential(
+    made: OxpTestServer, caplog: pytest.LogCaptureFixture
+) -> None:
     """OXP-45, OXP-47"""
     shown = [token("mallory"), key(made, "mallory"), token("oxp-only"), token("somebody"), key(made, "oxp-only")]
     assert [made.ask("GET", "/oxp/tools", headers=one).status for one in shown] == [401, 401, 401, 200, 200]
@@ -77,7 +79,7 @@ def test_whom_a_grant_refuses_does_not_come_in_by_any_credential(made: Desk, cap
 
 
 @pytest.mark.parametrize("name", ["ann", "eve"])
-def test_a_grant_binds_the_same_person_by_key_and_by_token(made: Desk, name: str) -> None:
+def test_a_grant_binds_the_same_person_by_key_and_by_token(made: OxpTestServer, name: str) -> None:
     """OXP-45: the people of a shared secret are the workspace's own, so that `local` means them, too."""
     assert listed(made, key(made, name)) == listed(made, token(name)) == set()
     assert made.call(token(name), tool_id="Doorbell.Ring").status == 400
@@ -85,7 +87,7 @@ def test_a_grant_binds_the_same_person_by_key_and_by_token(made: Desk, name: str
 
 
 @pytest.mark.parametrize("subject", ["group:finance", "", " ann", "a\nb", "x" * 257, 5, None, ["ann"]])
-def test_a_subject_that_is_no_name_does_not_come_in(made: Desk, subject: object) -> None:
+def test_a_subject_that_is_no_name_does_not_come_in(made: OxpTestServer, subject: object) -> None:
     """OXP-45: and does not become somebody else."""
     shown = signed_raw({"exp": soon(), "sub": subject})
     assert made.ask("GET", "/oxp/tools", headers=shown).status == 401
@@ -100,7 +102,7 @@ def signed_raw(claims: dict[str, object]) -> dict[str, str]:
 
 @pytest.mark.parametrize("limits", [KeyLimits(agent="ghost"), KeyLimits(role="ghost"), KeyLimits(surface="ghost")])
 def test_a_key_for_what_the_catalog_lacks_is_refused_and_its_owner_can_see_why(
-    made: Desk, limits: KeyLimits, caplog: pytest.LogCaptureFixture
+    made: OxpTestServer, limits: KeyLimits, caplog: pytest.LogCaptureFixture
 ) -> None:
     """OXP-47"""
     shown = key(made, "bot", limits)

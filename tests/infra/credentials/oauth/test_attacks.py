@@ -9,24 +9,24 @@ from pathlib import Path
 import pytest
 
 from ferrule.infra.credentials.oauth_tokens import AuthorizationRequired
-from tests.infra.credentials.bench import bench, public
-from tests.infra.credentials.came_back import came_back, refused
-from tests.infra.credentials.provider import Provider, running
+from tests.infra.credentials.oauth_setup import make_public_provider, oauth_setup
+from tests.infra.credentials.provider import Provider, running_provider
+from tests.infra.credentials.redirects import assert_refused, begin_and_visit
 
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[Provider]:
     """A second provider, which an attacker runs."""
-    with running() as started:
+    with running_provider() as started:
         yield started
 
 
 def test_a_code_of_another_authorization_is_refused_by_pkce(tmp_path: Path, provider: Provider) -> None:
     async def story() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
-            stolen = await came_back(here, "alice")
-            own = await came_back(here, "mallory")
-            await refused(here, own["state"], stolen["code"], own["iss"], "does not accept the code")
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
+            stolen = await begin_and_visit(here, "alice")
+            own = await begin_and_visit(here, "mallory")
+            await assert_refused(here, own["state"], stolen["code"], own["iss"], "does not accept the code")
             assert here.authorizations.list_connections(None) == []
             assert here.authorizations.status(own["state"]) == "failed"
 
@@ -35,16 +35,16 @@ def test_a_code_of_another_authorization_is_refused_by_pkce(tmp_path: Path, prov
 
 def test_an_answer_of_another_provider_is_refused(tmp_path: Path, provider: Provider, other: Provider) -> None:
     async def story() -> None:
-        settings = {"acme": public(provider.issuer), "evil": public(other.issuer)}
-        async with bench(tmp_path, settings) as here:
-            good = await came_back(here)
+        settings = {"acme": make_public_provider(provider.issuer), "evil": make_public_provider(other.issuer)}
+        async with oauth_setup(tmp_path, settings) as here:
+            good = await begin_and_visit(here)
             asked = other.asked()["authorization_code"], provider.asked()["authorization_code"]
-            await refused(here, good["state"], good["code"], other.issuer, "somebody else")
-            good = await came_back(here)
-            await refused(here, good["state"], good["code"], None, "does not say")
+            await assert_refused(here, good["state"], good["code"], other.issuer, "somebody else")
+            good = await begin_and_visit(here)
+            await assert_refused(here, good["state"], good["code"], None, "does not say")
             # A code of the honest provider that was begun at the other one never reaches the other one.
-            good, evil = await came_back(here), await came_back(here, provider="evil")
-            await refused(here, evil["state"], good["code"], good["iss"], "somebody else")
+            good, evil = await begin_and_visit(here), await begin_and_visit(here, provider="evil")
+            await assert_refused(here, evil["state"], good["code"], good["iss"], "somebody else")
             assert asked == (other.asked()["authorization_code"], provider.asked()["authorization_code"])
             assert here.authorizations.list_connections(None) == []
 
@@ -53,10 +53,10 @@ def test_an_answer_of_another_provider_is_refused(tmp_path: Path, provider: Prov
 
 def test_an_answer_at_another_address_is_refused(tmp_path: Path, provider: Provider) -> None:
     async def story() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
-            back = await came_back(here)
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
+            back = await begin_and_visit(here)
             near = "http://127.0.0.1:9/callback/"
-            await refused(here, back["state"], back["code"], back["iss"], "another address", redirect_uri=near)
+            await assert_refused(here, back["state"], back["code"], back["iss"], "another address", redirect_uri=near)
 
     asyncio.run(story())
 
@@ -65,12 +65,12 @@ def test_a_client_that_changed_meanwhile_gets_neither_code_nor_tokens(
     tmp_path: Path, provider: Provider, other: Provider
 ) -> None:
     async def story() -> None:
-        async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
             await here.connect()
-            back = await came_back(here)
-        async with bench(tmp_path, {"acme": public(other.issuer)}) as here:
+            back = await begin_and_visit(here)
+        async with oauth_setup(tmp_path, {"acme": make_public_provider(other.issuer)}) as here:
             asked = other.asked()
-            await refused(here, back["state"], back["code"], back["iss"], "changed meanwhile")
+            await assert_refused(here, back["state"], back["code"], back["iss"], "changed meanwhile")
             here.clock.advance(7200)  # what would be refreshed with the old one
             with pytest.raises(AuthorizationRequired, match="another client"):
                 await here.tokens.token("acme", "alice", ["read"])

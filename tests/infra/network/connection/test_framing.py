@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.request import BrokenAnswer, TooLong
-from tests.infra.network.servers import Peer, Site, client, ok, run, site
+from tests.infra.network.servers import FakeSite, SitePeer, ok, open_client, run, running_site
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -18,14 +18,14 @@ async def answered(
 ) -> tuple[Fetched, int]:
     """What comes of an answer, and on how many connections two requests got it."""
 
-    async def once(there: Site, peer: Peer) -> None:
+    async def once(there: FakeSite, peer: SitePeer) -> None:
         while await peer.read() is not None:
             await peer.write(answer)
             if hangs_up:
                 peer.writer.close()
                 return
 
-    async with site(once) as there, client(per_host=1) as http:
+    async with running_site(once) as there, open_client(per_host=1) as http:
         try:
             first = await http.fetch(method, there.url(), max_bytes=max_bytes)
             second = await http.fetch(method, there.url(), max_bytes=max_bytes)
@@ -50,7 +50,12 @@ async def answered(
         ),
         (HEAD + b"Content-Length: 3\r\nConnection: close\r\n\r\nabc", "GET", 200, b"abc"),
         (b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "GET", 200, b""),
-        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + ok(b"z"), "POST", 200, b"z"),
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + ok(b"z"),
+            "POST",
+            200,
+            b"z",
+        ),
         (b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "GET", 204, b""),
         (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "GET", 304, b""),
         (b"HTTP/1.1 304 Not Modified\r\n\r\n", "GET", 304, b""),
@@ -125,13 +130,13 @@ def test_a_head_of_exactly_the_limit_with_a_long_body_is_read() -> None:
 @pytest.mark.parametrize("is_told", [True, False])
 def test_a_body_over_the_limit_is_not_read_to_its_end(is_told: bool) -> None:
     async def story() -> None:
-        async def endless(there: Site, peer: Peer) -> None:
+        async def endless(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(HEAD + (b"Content-Length: 99999999999\r\n\r\n" if is_told else b"\r\n"))
             while True:
                 await peer.write(b"x" * 65536)
 
-        async with site(endless) as there, client() as http:
+        async with running_site(endless) as there, open_client() as http:
             with pytest.raises(TooLong, match="longer than 1000 bytes") as caught:
                 await http.fetch("GET", there.url(), max_bytes=1000)
             assert caught.value.limit == 1000 and http.count_requests(there.target()) == 0
@@ -145,7 +150,7 @@ def test_a_body_over_the_limit_is_not_read_to_its_end(is_told: bool) -> None:
 
 def test_a_reset_in_the_body_is_told_after_what_came() -> None:
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(HEAD + b"Content-Length: 9\r\n\r\nhel")
             await taken.wait()
@@ -153,7 +158,7 @@ def test_a_reset_in_the_body_is_told_after_what_came() -> None:
             peer.abort()
 
         taken = asyncio.Event()
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             response = await http.send("GET", there.target())
             pieces = response.pieces()
             assert await anext(pieces) == b"hel"
@@ -169,7 +174,7 @@ def test_pieces_come_as_they_are_sent() -> None:
     async def story() -> None:
         step = asyncio.Event()
 
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(HEAD + b"Transfer-Encoding: chunked\r\nContent-Type: text/event-stream\r\n\r\n")
             for number in range(3):
@@ -179,7 +184,7 @@ def test_pieces_come_as_they_are_sent() -> None:
             await peer.write(b"0\r\n\r\n")
             await peer.read()
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             response = await http.send("GET", there.target())
             step.set()
             got = []
@@ -195,14 +200,14 @@ def test_an_answer_in_single_bytes_is_read() -> None:
     async def story() -> None:
         whole = ok(b"hello", "A: b", "A: c")
 
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             for byte in whole:
                 await peer.write(bytes([byte]))
                 await asyncio.sleep(0)
             await peer.read()
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             answered = await http.fetch("GET", there.url())
             assert answered.body == b"hello" and answered.headers["a"] == "b, c"
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ferrule.infra.network.request import BadRequest, BrokenAnswer, Unreachable
-from tests.infra.network.servers import Peer, Site, client, ok, run, site
+from tests.infra.network.servers import FakeSite, SitePeer, ok, open_client, run, running_site
 
 
 class Pieces:
@@ -31,7 +31,7 @@ class Pieces:
 @pytest.mark.parametrize("length", [None, 5000])
 def test_pieces_arrive_with_a_length_or_in_chunks(length: int | None) -> None:
     async def story() -> None:
-        async with site(ok()) as there, client() as http:
+        async with running_site(ok()) as there, open_client() as http:
             for _ in range(3):
                 body = Pieces(5)
                 assert (await http.fetch("POST", there.url(), body=body, length=length)).body == b"hello"
@@ -49,7 +49,7 @@ def test_pieces_arrive_with_a_length_or_in_chunks(length: int | None) -> None:
 @pytest.mark.parametrize("length", [4999, 5001])
 def test_a_body_must_be_as_long_as_was_said(length: int) -> None:
     async def story() -> None:
-        async with site(ok()) as there, client() as http:
+        async with running_site(ok()) as there, open_client() as http:
             body = Pieces(5)
             with pytest.raises(BadRequest, match="said to have"):
                 await http.fetch("POST", there.url(), body=body, length=length)
@@ -64,7 +64,7 @@ def test_what_the_body_raises_is_what_the_sender_gets() -> None:
         raise LookupError("the file has gone")
 
     async def story() -> None:
-        async with site(ok()) as there, client() as http:
+        async with running_site(ok()) as there, open_client() as http:
             with pytest.raises(LookupError, match="the file has gone"):
                 await http.fetch("POST", there.url(), body=broken())
             assert http.count_requests(there.target()) == 0 and not there.asked
@@ -74,7 +74,7 @@ def test_what_the_body_raises_is_what_the_sender_gets() -> None:
 
 def test_no_more_is_asked_for_than_can_be_sent() -> None:
     async def story() -> None:
-        async def slow(there: Site, peer: Peer) -> None:
+        async def slow(there: FakeSite, peer: SitePeer) -> None:
             await peer.reader.readuntil(b"\r\n\r\n")
             await release.wait()
             await peer.reader.readexactly(64 * 1024**2)
@@ -82,7 +82,7 @@ def test_no_more_is_asked_for_than_can_be_sent() -> None:
             await peer.read()
 
         release = asyncio.Event()
-        async with site(slow) as there, client() as http:
+        async with running_site(slow) as there, open_client() as http:
             body = Pieces(1024, 65536)
             task = asyncio.create_task(http.fetch("POST", there.url(), body=body, length=64 * 1024**2))
             before = -1
@@ -99,13 +99,13 @@ def test_no_more_is_asked_for_than_can_be_sent() -> None:
 
 def test_cancelling_ends_the_body_too() -> None:
     async def story() -> None:
-        async def stuck(there: Site, peer: Peer) -> None:
+        async def stuck(there: FakeSite, peer: SitePeer) -> None:
             await peer.reader.readuntil(b"\r\n\r\n")
             began.set()
             await asyncio.Event().wait()
 
         began = asyncio.Event()
-        async with site(stuck) as there, client() as http:
+        async with running_site(stuck) as there, open_client() as http:
             body = Pieces(10_000, 65536)
             task = asyncio.create_task(http.fetch("POST", there.url(), body=body))
             await began.wait()
@@ -121,12 +121,12 @@ def test_cancelling_ends_the_body_too() -> None:
 
 def test_an_answer_before_the_end_of_the_body_is_an_answer() -> None:
     async def story() -> None:
-        async def early(there: Site, peer: Peer) -> None:
+        async def early(there: FakeSite, peer: SitePeer) -> None:
             await peer.reader.readuntil(b"\r\n\r\n")
             await peer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")
             await asyncio.Event().wait()
 
-        async with site(early) as there, client() as http:
+        async with running_site(early) as there, open_client() as http:
             body = Pieces(10_000, 65536)
             answer = await http.fetch("POST", there.url(), body=body)
             assert (answer.status, answer.body) == (413, b"big")
@@ -141,12 +141,12 @@ def test_an_answer_before_the_end_of_the_body_is_an_answer() -> None:
 
 def test_a_body_in_pieces_is_never_sent_twice() -> None:
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(ok())
             await peer.reader.readuntil(b"\r\n\r\n")
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             await http.fetch("GET", there.url())
             with pytest.raises((Unreachable, BrokenAnswer)):
                 await http.fetch("GET", there.url(), body=Pieces(3))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ferrule.infra.network.request import BrokenAnswer, TooLong
 from ferrule.infra.network.response import find_decoder
-from tests.infra.network.servers import Peer, Site, client, ok, run, site
+from tests.infra.network.servers import FakeSite, SitePeer, ok, open_client, run, running_site
 
 
 def gz(body: bytes) -> bytes:
@@ -32,7 +32,7 @@ def packed(coding: str, body: bytes) -> bytes:
 
 
 async def fetched(body: bytes, coding: str, max_bytes: int = 10**7, *, in_pieces: bool = False) -> bytes:
-    async with site(ok(body, f"Content-Encoding: {coding}")) as there, client() as http:
+    async with running_site(ok(body, f"Content-Encoding: {coding}")) as there, open_client() as http:
         try:
             response = await http.send("GET", there.target())
             assert "content-encoding" not in response.headers or coding == "identity"
@@ -102,7 +102,7 @@ def test_a_bomb_is_stopped_by_how_well_it_is_packed() -> None:
     """Whoever sets no limit, or a large one, does not pay for it either."""
 
     async def story() -> None:
-        async with site(ok(BOMB, "Content-Encoding: gzip")) as there, client() as http:
+        async with running_site(ok(BOMB, "Content-Encoding: gzip")) as there, open_client() as http:
             response = await http.send("GET", there.target())
             size = 0
             with pytest.raises(TooLong):
@@ -126,13 +126,13 @@ def test_limits_are_about_what_is_read() -> None:
 
 def test_input_that_unpacks_to_nothing_does_not_go_on_for_ever() -> None:
     async def story() -> None:
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             await peer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n\x78\x9c")
             while True:
                 await peer.write(b"\x00\x00\x00\xff\xff" * 10_000)  # stored blocks of no bytes
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             with pytest.raises(TooLong):
                 await http.fetch("GET", there.url(), max_bytes=1000)
 
@@ -143,7 +143,7 @@ def test_pieces_are_unpacked_before_the_body_has_ended() -> None:
     async def story() -> None:
         step = asyncio.Event()
 
-        async def answer(there: Site, peer: Peer) -> None:
+        async def answer(there: FakeSite, peer: SitePeer) -> None:
             await peer.read()
             squeeze = zlib.compressobj(wbits=31)
             await peer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
@@ -152,7 +152,7 @@ def test_pieces_are_unpacked_before_the_body_has_ended() -> None:
                 await step.wait()
             await peer.write(squeeze.flush())
 
-        async with site(answer) as there, client() as http:
+        async with running_site(answer) as there, open_client() as http:
             response = await http.send("GET", there.target())
             pieces = response.pieces()
             assert await anext(pieces) == b"one\n"

@@ -17,7 +17,7 @@ from ferrule.model.result import Result
 from ferrule.model.story import Story
 from ferrule.runtime.builtins.executor import BuiltinExecutor
 from ferrule.testing import memory_app
-from tests.infra.processes.surroundings import alive, sandboxed, until
+from tests.infra.processes.recording import find_living, sandboxed, wait_until
 from tests.runtime.builtins.scene import ALLOW_ALL, manifest, no_client, tool
 from tests.spec.scene import played
 
@@ -185,7 +185,7 @@ async def test_too_much_output_ends_it(tmp_path: Path) -> None:
     async with ops(tmp_path, options={"max_output_bytes": 10_000}) as app:
         result = await bash(app, f"yes {sign}")
         assert failed(result) == ("result_too_large", "output_limit")
-        assert not alive(sign)
+        assert not find_living(sign)
 
 
 @played
@@ -195,11 +195,11 @@ async def test_a_cancelled_call_ends_its_processes(tmp_path: Path) -> None:
     async with ops(tmp_path) as app:
         line = f"sh -c 'trap : TERM; setsid sleep 61 & sleep 60; sleep 60; : {sign}'"
         calling = asyncio.ensure_future(bash(app, line))
-        await until(lambda: alive(sign))
+        await wait_until(lambda: find_living(sign))
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
-        await until(lambda: not alive(sign))
+        await wait_until(lambda: not find_living(sign))
 
 
 @pytest.mark.parametrize(("mode", "runs"), [("required", False), ("preferred", True), ("off", True)])

@@ -16,8 +16,8 @@ from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.client_input import UNUSABLE, get_seal
 from ferrule.servers.mcp.wire.messages import INTERNAL_ERROR, RpcError, features_of
-from tests.servers.mcp.published import check
-from tests.servers.mcp.talking import Client, Failed, in_loop, talking
+from tests.servers.mcp.direct_client import McpClient, RpcFailure, connected_client, in_loop
+from tests.servers.mcp.published_schemas import check_against_schema
 
 MODERN, S11, S6, S3 = "2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"
 NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 1}}, "required": ["name"]}
@@ -80,21 +80,25 @@ def pay(amount: int) -> str:
 TOOLS = [greet, ask_for, pay]
 
 
-def able(client: Client, capabilities: dict[str, Any]) -> Client:
+def able(client: McpClient, capabilities: dict[str, Any]) -> McpClient:
     """The same client, which declares more."""
     client.features = features_of(capabilities)
     return client
 
 
-async def call(client: Client, name: str, arguments: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+async def call(client: McpClient, name: str, arguments: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     found: dict[str, Any] = await client.ask("tools/call", name=name, arguments=arguments or {}, **more)
     if client.revision == MODERN:
-        check(MODERN, "InputRequiredResult" if found["resultType"] == "input_required" else "CallToolResult", found)
+        check_against_schema(
+            MODERN, "InputRequiredResult" if found["resultType"] == "input_required" else "CallToolResult", found
+        )
     return found
 
 
-async def refusal(client: Client, name: str, arguments: dict[str, Any] | None = None, **more: Any) -> tuple[int, str]:
-    with pytest.raises(Failed) as failed:
+async def refusal(
+    client: McpClient, name: str, arguments: dict[str, Any] | None = None, **more: Any
+) -> tuple[int, str]:
+    with pytest.raises(RpcFailure) as failed:
         await call(client, name, arguments, **more)
     return failed.value.code, str(failed.value)
 
@@ -102,7 +106,7 @@ async def refusal(client: Client, name: str, arguments: dict[str, Any] | None = 
 @in_loop
 async def test_a_question_is_an_answer_and_its_answer_another_request(tmp_path: Path) -> None:
     """MCP-216 to MCP-219, MCP-226: two rounds, each with a state of its own."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         first = await call(client, "greet", {"twice": True})
         assert first["inputRequests"] == {"name": form()}
@@ -121,7 +125,7 @@ async def test_a_question_is_an_answer_and_its_answer_another_request(tmp_path: 
 @in_loop
 async def test_a_retry_is_asked_again_only_for_what_it_declares_itself(tmp_path: Path) -> None:
     """MCP-27, MCP-218: what the request before it declared does not count; the call still waits."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         state = (await call(client, "greet"))["requestState"]
         code, _ = await refusal(able(client, {}), "greet", inputResponses={}, requestState=state)
@@ -134,7 +138,7 @@ async def test_a_retry_is_asked_again_only_for_what_it_declares_itself(tmp_path:
 @in_loop
 async def test_a_person_may_say_no_or_nothing(tmp_path: Path, action: str) -> None:
     """MCP-211."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         asked = await call(client, "greet")
         answer = {**NAMED, "action": action} if action == "accept" else {"action": action}
@@ -158,11 +162,11 @@ async def test_a_client_is_asked_only_for_what_this_request_declares(
     tmp_path: Path, declared: dict[str, Any], what: list[str], needed: dict[str, Any]
 ) -> None:
     """MCP-27, MCP-109, MCP-121, MCP-218: else -32021 with what is missing, and the call has ended."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, EVERYTHING)
         assert (await call(client, "ask_for", {"what": what}))["resultType"] == "input_required"
         able(client, declared)
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(RpcFailure) as failed:
             await call(client, "ask_for", {"what": what})
         assert (failed.value.code, failed.value.data) == (-32021, {"requiredCapabilities": needed})
         assert len(await client.server.app.store.open_calls("needs_input")) == 1  # the first one, which may be answered
@@ -171,7 +175,7 @@ async def test_a_client_is_asked_only_for_what_this_request_declares(
 @in_loop
 async def test_a_retry_that_cannot_be_asked_the_next_question_ends_the_call(tmp_path: Path) -> None:
     """MCP-27, MCP-218: what the first request declared does not count for the second."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         asked = await call(client, "greet", {"twice": True})
         able(client, {})
@@ -198,7 +202,7 @@ async def test_a_retry_that_cannot_be_asked_the_next_question_ends_the_call(tmp_
 @in_loop
 async def test_what_is_missing_or_does_not_fit_is_asked_once_more(tmp_path: Path, given: dict[str, Any]) -> None:
     """MCP-220, MCP-222: and the right answer still counts after that."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         asked = await call(client, "greet")
         again = await call(client, "greet", inputResponses=given, requestState=asked["requestState"])
@@ -213,7 +217,7 @@ async def test_what_is_missing_or_does_not_fit_is_asked_once_more(tmp_path: Path
 @in_loop
 async def test_answers_of_another_shape_are_an_error(tmp_path: Path, given: Any) -> None:
     """MCP-222."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         asked = await call(client, "greet")
         code, _ = await refusal(client, "greet", inputResponses=given, requestState=asked["requestState"])
@@ -223,7 +227,7 @@ async def test_answers_of_another_shape_are_an_error(tmp_path: Path, given: Any)
 @in_loop
 async def test_a_retry_without_its_state_is_a_first_call(tmp_path: Path) -> None:
     """MCP-227: it is asked again, and never taken for an answer."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         asked = await call(client, "greet")
         for more in ({}, {"requestState": None}):
@@ -235,13 +239,13 @@ async def test_a_retry_without_its_state_is_a_first_call(tmp_path: Path) -> None
 @in_loop
 async def test_a_state_counts_once_for_one_caller_and_one_request(tmp_path: Path) -> None:
     """MCP-223 to MCP-225, MCP-229, MCP-285: everything else is refused in one text, and does no harm."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         RUNS["greeted"] = 0
         asked = await call(client, "greet")
         state, answers = asked["requestState"], {"name": NAMED}
-        strangers = [client.named("bob"), client.named("local", "elsewhere")]
-        sibling = Client(client.server, Caller(Identity("local", "another token", frozenset({CALL}))), MODERN)
+        strangers = [client.with_principal("bob"), client.with_principal("local", "elsewhere")]
+        sibling = McpClient(client.server, Caller(Identity("local", "another token", frozenset({CALL}))), MODERN)
         for other in (*strangers, sibling):
             able(other, FORM)
             assert await refusal(other, "greet", inputResponses=answers, requestState=state) == (-32602, UNUSABLE)
@@ -273,7 +277,7 @@ async def test_a_state_counts_once_for_one_caller_and_one_request(tmp_path: Path
 @in_loop
 async def test_of_two_retries_at_once_the_tool_hears_one(tmp_path: Path) -> None:
     """MCP-225."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         able(client, FORM)
         RUNS["greeted"] = 0
         state = (await call(client, "greet"))["requestState"]
@@ -285,9 +289,9 @@ async def test_of_two_retries_at_once_the_tool_hears_one(tmp_path: Path) -> None
 @in_loop
 async def test_another_process_takes_the_answer(tmp_path: Path) -> None:
     """MCP-219: nothing is held in memory between the two."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         state = (await call(able(client, FORM), "greet"))["requestState"]
-    async with talking(tmp_path, tools=TOOLS) as other:
+    async with connected_client(tmp_path, tools=TOOLS) as other:
         result = await call(able(other, FORM), "greet", inputResponses={"name": NAMED}, requestState=state)
         assert result["content"][0]["text"] == "Hello, Ada!"
 
@@ -310,12 +314,12 @@ class Person:
 
 
 async def in_session(
-    client: Client, revision: str, capabilities: dict[str, Any], person: Person, name: str, **arguments: Any
+    client: McpClient, revision: str, capabilities: dict[str, Any], person: Person, name: str, **arguments: Any
 ) -> dict[str, Any]:
-    one = able(client.as_of(revision), capabilities)
+    one = able(client.with_revision(revision), capabilities)
     one.back = person  # type: ignore[assignment]
     result: dict[str, Any] = await one.ask("tools/call", name=name, arguments=arguments)
-    check(revision, "CallToolResult", result)
+    check_against_schema(revision, "CallToolResult", result)
     return result
 
 
@@ -323,7 +327,7 @@ async def in_session(
 @in_loop
 async def test_a_session_is_asked_until_the_tool_knows_enough(tmp_path: Path, revision: str) -> None:
     """MCP-208, MCP-211."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         person = Person(lambda method, params: NAMED)
         result = await in_session(client, revision, FORM, person, "greet", twice=True)
         assert result["content"][0]["text"] == "Hello, Ada!"
@@ -338,7 +342,7 @@ async def test_a_session_is_asked_for_everything_in_its_own_words(tmp_path: Path
     def answer(method: str, params: Any) -> Any:
         return answers.get(method) or ({"action": "accept"} if params.get("mode") == "url" else NAMED)
 
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         person = Person(answer)
         result = await in_session(client, S11, EVERYTHING, person, "ask_for", what=["form", "sampling", "roots", "url"])
         assert result["content"][0]["text"] == "form,roots,sampling,url"
@@ -351,7 +355,7 @@ async def test_a_session_is_asked_for_everything_in_its_own_words(tmp_path: Path
 @in_loop
 async def test_a_session_that_cannot_be_asked_fails_cleanly(tmp_path: Path, revision: str) -> None:
     """MCP-207: a result that says so; nobody waits."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         person = Person(lambda method, params: NAMED)
         result = await in_session(client, revision, {}, person, "greet")
         assert result["isError"] is True
@@ -369,7 +373,7 @@ def _refuse(method: str, params: Any) -> Any:
 @in_loop
 async def test_a_session_that_gives_no_answer_ends_the_call(tmp_path: Path, answer: Any) -> None:
     """MCP-211, MCP-215."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         result = await in_session(client, S11, FORM, Person(answer), "greet")
         assert result["isError"] is True
         assert not await client.server.app.store.open_calls("needs_input")
@@ -385,7 +389,7 @@ POLICY = '[[rules]]\nid = "pays"\ndecision = "ask"\ntool = "pay"\nchannels = ["l
 async def test_where_the_policy_names_the_channel_its_client_is_asked_for_the_approval(tmp_path: Path) -> None:
     """Only `accept` with an explicit `approve: true` lets the call run. What is shown is what would run."""
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with talking(tmp_path, tools=TOOLS, wait_seconds=0) as client:
+    async with connected_client(tmp_path, tools=TOOLS, wait_seconds=0) as client:
         able(client, FORM)
         asked = await call(client, "pay", {"amount": 5})
         params = asked["inputRequests"]["approval"]["params"]
@@ -413,7 +417,7 @@ async def test_nobody_is_asked_in_the_client_about_more_than_it_shows(tmp_path: 
         return f"paid {amount}"
 
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with talking(tmp_path, tools=[pay_with_note], wait_seconds=0) as client:
+    async with connected_client(tmp_path, tools=[pay_with_note], wait_seconds=0) as client:
         able(client, FORM)
         assert "inputRequests" in await call(client, "pay", {"amount": 5, "note": "x"})
         waits = await call(client, "pay", {"amount": 5, "note": "x" * 5000})
@@ -440,7 +444,7 @@ async def test_anything_but_a_plain_yes_approves_nothing(
 ) -> None:
     """A no ends the call; what says neither leaves it waiting."""
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with talking(tmp_path, tools=TOOLS, wait_seconds=0) as client:
+    async with connected_client(tmp_path, tools=TOOLS, wait_seconds=0) as client:
         able(client, FORM)
         asked = await call(client, "pay", {"amount": 5})
         result = await call(
@@ -458,7 +462,7 @@ async def test_anything_but_a_plain_yes_approves_nothing(
 @in_loop
 async def test_where_the_policy_does_not_name_the_channel_nobody_is_asked_there(tmp_path: Path) -> None:
     """Nothing the model can reach approves: the caller's channel does not count unless the policy says so."""
-    async with talking(tmp_path, tools=TOOLS, wait_seconds=0) as client:
+    async with connected_client(tmp_path, tools=TOOLS, wait_seconds=0) as client:
         able(client, FORM)
         result = await call(client, "pay", {"amount": 5})
         assert result["_meta"]["dev.ferrule/state"] == "awaiting_approval"
@@ -472,7 +476,7 @@ async def test_where_the_policy_does_not_name_the_channel_nobody_is_asked_there(
 async def test_a_policy_that_wants_somebody_else_is_not_satisfied_by_the_caller(tmp_path: Path) -> None:
     """`not_requester` holds, whatever the client says."""
     (tmp_path / "policy.toml").write_text(POLICY + "not_requester = true\n")
-    async with talking(tmp_path, tools=TOOLS, wait_seconds=0) as client:
+    async with connected_client(tmp_path, tools=TOOLS, wait_seconds=0) as client:
         result = await call(able(client, FORM), "pay", {"amount": 5})
         assert result["_meta"]["dev.ferrule/state"] == "awaiting_approval"
 
@@ -481,7 +485,7 @@ async def test_a_policy_that_wants_somebody_else_is_not_satisfied_by_the_caller(
 async def test_a_session_is_asked_for_an_approval_on_its_stream(tmp_path: Path) -> None:
     """The same rule: only an explicit yes."""
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with talking(tmp_path, tools=TOOLS, wait_seconds=0) as client:
+    async with connected_client(tmp_path, tools=TOOLS, wait_seconds=0) as client:
         yes = Person(lambda method, params: {"action": "accept", "content": {"approve": True}})
         paid = await in_session(client, S11, FORM, yes, "pay", amount=5)
         assert paid["content"][0]["text"] == "paid 5"
@@ -496,7 +500,7 @@ async def test_a_session_is_asked_for_an_approval_on_its_stream(tmp_path: Path) 
 async def test_an_approval_from_elsewhere_ends_the_question(tmp_path: Path) -> None:
     """Whoever is quicker decides; the other finds that out."""
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with talking(tmp_path, tools=TOOLS, wait_seconds=0) as client:
+    async with connected_client(tmp_path, tools=TOOLS, wait_seconds=0) as client:
         asked = await call(able(client, FORM), "pay", {"amount": 5})
         opened = await client.server.app.store.open_calls("awaiting_approval")
         inbox = client.server.app.inbox(Identity("owner", "console", frozenset({APPROVE})))

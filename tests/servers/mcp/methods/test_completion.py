@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 
 import ferrule
-from tests.servers.mcp.published import check
-from tests.servers.mcp.talking import REVISIONS, Client, Failed, in_loop, talking
+from tests.servers.mcp.direct_client import REVISIONS, McpClient, RpcFailure, connected_client, in_loop
+from tests.servers.mcp.published_schemas import check_against_schema
 
 
 class Size(enum.Enum):
@@ -49,11 +49,11 @@ def order(number: str) -> str:
 PROMPT = {"type": "ref/prompt", "name": "travel"}
 
 
-async def values(client: Client, ref: dict[str, str], name: str, value: str, **context: Any) -> list[str]:
+async def values(client: McpClient, ref: dict[str, str], name: str, value: str, **context: Any) -> list[str]:
     result = await client.ask(
         "completion/complete", ref=ref, argument={"name": name, "value": value}, context={"arguments": context}
     )
-    check(client.revision, "CompleteResult", result)
+    check_against_schema(client.revision, "CompleteResult", result)
     found: list[str] = result["completion"]["values"]
     return found
 
@@ -62,8 +62,8 @@ async def values(client: Client, ref: dict[str, str], name: str, value: str, **c
 @in_loop
 async def test_values_come_from_lists_functions_and_types(tmp_path: Path, revision: str) -> None:
     """MCP-189: what fits what was typed, best first; with what is known already."""
-    async with talking(tmp_path, tools=[travel, order]) as client:
-        client = client.as_of(revision)
+    async with connected_client(tmp_path, tools=[travel, order]) as client:
+        client = client.with_revision(revision)
         assert await values(client, PROMPT, "country", "d") == ["de", "Ede"]
         assert await values(client, PROMPT, "country", "") == ["de", "fr", "Ede"]
         assert await values(client, PROMPT, "city", "Bo", country="de") == ["Bonn"]
@@ -75,7 +75,7 @@ async def test_values_come_from_lists_functions_and_types(tmp_path: Path, revisi
 @in_loop
 async def test_no_more_than_a_hundred(tmp_path: Path) -> None:
     """MCP-190."""
-    async with talking(tmp_path, tools=[travel, order]) as client:
+    async with connected_client(tmp_path, tools=[travel, order]) as client:
         ref = {"type": "ref/resource", "uri": "orders://{number}"}
         result = await client.ask("completion/complete", ref=ref, argument={"name": "number", "value": "7"})
         completion = result["completion"]
@@ -95,8 +95,8 @@ async def test_no_more_than_a_hundred(tmp_path: Path) -> None:
 @in_loop
 async def test_what_is_not_there_cannot_be_completed(tmp_path: Path, ref: dict[str, str], name: str) -> None:
     """MCP-191."""
-    async with talking(tmp_path, tools=[travel, order]) as client:
-        with pytest.raises(Failed) as failed:
+    async with connected_client(tmp_path, tools=[travel, order]) as client:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("completion/complete", ref=ref, argument={"name": name, "value": ""})
         assert failed.value.code == -32602
 
@@ -104,23 +104,23 @@ async def test_what_is_not_there_cannot_be_completed(tmp_path: Path, ref: dict[s
 @in_loop
 async def test_finding_values_is_a_governed_call(tmp_path: Path) -> None:
     """MCP-192: on record, and of no use to whoever may not see the prompt."""
-    async with talking(tmp_path, tools=[travel, order]) as client:
+    async with connected_client(tmp_path, tools=[travel, order]) as client:
         await values(client, PROMPT, "city", "B", country="fr")
         app = client.server.app
         await app.store.flush()
         rows = await app.store.rows_before(None, 1, kinds=("call", "ended"))
         assert rows[0].tool.endswith(".travel.complete.city")
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(RpcFailure) as failed:
             await values(client, PROMPT, "broken", "x")
         assert failed.value.code == -32603
         await app.disable(rows[0].tool.removesuffix(".complete.city"), by="test")
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(RpcFailure) as failed:
             await values(client, PROMPT, "city", "B", country="fr")
         assert failed.value.code == -32602
 
 
 @in_loop
 async def test_addresses_of_stored_results_are_not_guessed(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=[order]) as client:
+    async with connected_client(tmp_path, tools=[order]) as client:
         ref = {"type": "ref/resource", "uri": "ferrule-payload:{invocation}/{number}{?offset,limit}"}
         assert await values(client, ref, "invocation", "inv_") == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ferrule
-from tests.servers.mcp.talking import Client, in_loop, talking
+from tests.servers.mcp.direct_client import McpClient, connected_client, in_loop
 
 TOML = "[surface]\ndefer_above = 2\n"
 
@@ -33,11 +33,11 @@ def shop() -> list[Any]:
     return [refund, find, ship]
 
 
-async def names(client: Client) -> list[str]:
-    return [one["name"] for one in await client.every("tools/list", "tools")]
+async def names(client: McpClient) -> list[str]:
+    return [one["name"] for one in await client.list_all("tools/list", "tools")]
 
 
-async def search(client: Client, query: str) -> Any:
+async def search(client: McpClient, query: str) -> Any:
     result = await client.ask("tools/call", name="search_tools", arguments={"query": query})
     return json.loads(result["content"][0]["text"])
 
@@ -45,7 +45,7 @@ async def search(client: Client, query: str) -> Any:
 @in_loop
 async def test_what_is_deferred_is_found_loaded_and_called_by_its_name(tmp_path: Path) -> None:
     """A client that never asks for its list again calls what the search showed it."""
-    async with talking(tmp_path, tools=shop(), toml=TOML) as client:
+    async with connected_client(tmp_path, tools=shop(), toml=TOML) as client:
         assert await names(client) == ["search_tools", "call_tool"]
         found = await search(client, "money")
         assert found["match_details"][0]["name"] == "refund"
@@ -66,7 +66,7 @@ async def test_one_tool_calls_the_others_and_is_judged_as_they_are(tmp_path: Pat
         """Be there, so that enough is left to be deferred."""
         return "more"
 
-    async with talking(tmp_path, tools=[*shop(), more], toml=TOML) as client:
+    async with connected_client(tmp_path, tools=[*shop(), more], toml=TOML) as client:
         await search(client, "select:ship")
         arguments = {"name": "ship", "arguments": {"order": "9"}}
         called = await client.ask("tools/call", name="call_tool", arguments=arguments)
@@ -86,7 +86,7 @@ async def test_one_tool_calls_the_others_and_is_judged_as_they_are(tmp_path: Pat
 @in_loop
 async def test_a_call_of_nothing_is_refused(tmp_path: Path, arguments: dict[str, Any]) -> None:
     """MCP-151: what a model filled in is answered to the model."""
-    async with talking(tmp_path, tools=shop(), toml=TOML) as client:
+    async with connected_client(tmp_path, tools=shop(), toml=TOML) as client:
         refused = await client.ask("tools/call", name="call_tool", arguments=arguments)
         assert refused["isError"]
         assert "the name of another tool" in refused["content"][0]["text"]
@@ -95,26 +95,26 @@ async def test_a_call_of_nothing_is_refused(tmp_path: Path, arguments: dict[str,
 @in_loop
 async def test_without_sessions_a_list_does_not_depend_on_what_was_asked(tmp_path: Path) -> None:
     """MCP-128: the same list after a search has loaded something; a session's own list has it."""
-    async with talking(tmp_path, tools=shop(), toml=TOML) as client:
-        before = await client.raw("tools/list")
+    async with connected_client(tmp_path, tools=shop(), toml=TOML) as client:
+        before = await client.ask_raw("tools/list")
         await search(client, "select:refund")
-        assert (await client.raw("tools/list")).partition(b"result")[2] == before.partition(b"result")[2]
-        session = client.as_of("2025-11-25", object())
+        assert (await client.ask_raw("tools/list")).partition(b"result")[2] == before.partition(b"result")[2]
+        session = client.with_revision("2025-11-25", object())
         await search(session, "select:refund")
         assert await names(session) == ["refund", "search_tools", "call_tool"]
-        assert await names(client.as_of("2025-11-25", object())) == ["search_tools", "call_tool"]
+        assert await names(client.with_revision("2025-11-25", object())) == ["search_tools", "call_tool"]
 
 
 @in_loop
 async def test_a_search_counts_in_every_process_of_the_workspace(tmp_path: Path) -> None:
     """What another process showed this caller can be called here; what it showed somebody else cannot."""
-    async with talking(tmp_path, tools=shop(), toml=TOML) as one:
+    async with connected_client(tmp_path, tools=shop(), toml=TOML) as one:
         await search(one, "select:refund")
         await one.server.app.store.flush()
-        async with talking(tmp_path, tools=shop(), toml=TOML) as two:
+        async with connected_client(tmp_path, tools=shop(), toml=TOML) as two:
             called = await two.ask("tools/call", name="refund", arguments={"order": "1"})
             assert called["content"][0]["text"] == "refunded 1"
-            for other in (two.named("eve"), two.named("local", "elsewhere")):
+            for other in (two.with_principal("eve"), two.with_principal("local", "elsewhere")):
                 assert (await other.ask("tools/call", name="refund", arguments={"order": "1"}))["isError"]
 
 
@@ -123,9 +123,9 @@ async def test_a_search_counts_in_every_process_of_the_workspace(tmp_path: Path)
 async def test_a_client_that_defers_by_itself_gets_everything_with_hints(tmp_path: Path, is_declared: bool) -> None:
     """Its list has every schema, so every tool can be called; our own search is not in its way."""
     settings: dict[str, Any] = {} if is_declared else {"deferred": "list"}
-    async with talking(tmp_path, tools=shop(), toml=TOML, **settings) as client:
+    async with connected_client(tmp_path, tools=shop(), toml=TOML, **settings) as client:
         client.features = frozenset({"dev.ferrule/defer-loading"}) if is_declared else frozenset()
-        listed = await client.every("tools/list", "tools")
+        listed = await client.list_all("tools/list", "tools")
         assert [one["name"] for one in listed] == ["refund", "find", "ship"]
         assert listed[0]["_meta"] == {"anthropic/searchHint": "money back", "dev.ferrule/deferLoading": True}
         called = await client.ask("tools/call", name="find", arguments={"order": "3"})
@@ -139,7 +139,7 @@ async def test_a_tool_of_the_same_name_keeps_it(tmp_path: Path) -> None:
         """Is somebody's own."""
         return "mine"
 
-    async with talking(tmp_path, tools=[*shop(), call_tool], toml=TOML) as client:
+    async with connected_client(tmp_path, tools=[*shop(), call_tool], toml=TOML) as client:
         assert await names(client) == ["search_tools", "ferrule_call_tool"]
         await search(client, "select:call_tool")
         assert (await client.ask("tools/call", name="call_tool"))["content"][0]["text"] == "mine"
@@ -151,18 +151,18 @@ async def test_a_tool_of_the_same_name_keeps_it(tmp_path: Path) -> None:
 
 @in_loop
 async def test_loaded_tools_are_marked_for_clients_that_defer_by_themselves(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=shop(), toml=TOML) as client:
-        listed = await client.every("tools/list", "tools")
+    async with connected_client(tmp_path, tools=shop(), toml=TOML) as client:
+        listed = await client.list_all("tools/list", "tools")
         assert all(one["_meta"]["anthropic/alwaysLoad"] for one in listed)
-        assert "_meta" not in (await client.as_of("2025-03-26").every("tools/list", "tools"))[0]
+        assert "_meta" not in (await client.with_revision("2025-03-26").list_all("tools/list", "tools"))[0]
         assert "- refund: money back" in listed[0]["description"]
 
 
 @in_loop
 async def test_a_list_with_everything_stays_the_same_whatever_was_called(tmp_path: Path) -> None:
     """A session of a client that defers by itself: calling a tool loads it, which its list has no use for."""
-    async with talking(tmp_path, tools=shop(), toml=TOML, deferred="list") as modern:
-        client = modern.as_of("2025-11-25", object())
-        before = await client.every("tools/list", "tools")
+    async with connected_client(tmp_path, tools=shop(), toml=TOML, deferred="list") as modern:
+        client = modern.with_revision("2025-11-25", object())
+        before = await client.list_all("tools/list", "tools")
         await client.ask("tools/call", name="ship", arguments={"order": "3"})
-        assert await client.every("tools/list", "tools") == before
+        assert await client.list_all("tools/list", "tools") == before

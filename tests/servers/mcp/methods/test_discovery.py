@@ -8,8 +8,8 @@ import pytest
 
 import ferrule
 from ferrule.model.tool import raw
+from tests.servers.mcp.direct_client import RpcFailure, connected_client, in_loop
 from tests.servers.mcp.methods.views.test_names import tool
-from tests.servers.mcp.talking import Failed, in_loop, talking
 
 GUIDED = {"use_when": ["an order is asked for"], "avoid_when": ["it is paid"], "side_effects": ["Sends a mail"]}
 
@@ -23,22 +23,22 @@ def hello() -> str:
 @in_loop
 async def test_capabilities_are_what_is_served(tmp_path: Path) -> None:
     """MCP-98, MCP-111, MCP-114: a method whose capability is not declared does not exist."""
-    async with talking(tmp_path, tools=[tool("a")], toml='[results]\nstore = "none"\n') as client:
+    async with connected_client(tmp_path, tools=[tool("a")], toml='[results]\nstore = "none"\n') as client:
         capabilities = (await client.ask("server/discover"))["capabilities"]
         assert capabilities.keys() - {"extensions"} == {"tools", "logging"}
         for method in ("prompts/list", "resources/list", "resources/templates/list"):
-            with pytest.raises(Failed) as failed:
+            with pytest.raises(RpcFailure) as failed:
                 await client.ask(method)
             assert failed.value.code == -32601
         for method, params in (("prompts/get", {"name": "x"}), ("resources/read", {"uri": "a:b"})):
-            with pytest.raises(Failed) as failed:
+            with pytest.raises(RpcFailure) as failed:
                 await client.ask(method, **params)
             assert failed.value.code == -32601
 
 
 @in_loop
 async def test_what_there_is_is_declared(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=[tool("a"), hello]) as client:
+    async with connected_client(tmp_path, tools=[tool("a"), hello]) as client:
         capabilities = (await client.ask("server/discover"))["capabilities"]
         assert capabilities["prompts"] == capabilities["tools"] == {"listChanged": True}
         assert capabilities["resources"] == {"listChanged": True, "subscribe": True}
@@ -50,7 +50,7 @@ async def test_guidance_is_told_as_instructions(tmp_path: Path) -> None:
     """AML-76: of the tools that the caller sees, and of no others."""
     guided = tool("find", payload=raw({"use_guidance": GUIDED}))
     hidden = tool("hidden", payload=raw({"use_guidance": {"use_when": ["nobody looks"]}}))
-    async with talking(tmp_path, tools=[guided, hidden, tool("plain")]) as client:
+    async with connected_client(tmp_path, tools=[guided, hidden, tool("plain")]) as client:
         await client.server.app.disable("shop:hidden", by="test")
         told = (await client.ask("server/discover"))["instructions"]
         assert told == (
@@ -65,7 +65,7 @@ async def test_instructions_are_bounded_and_name_the_search(tmp_path: Path) -> N
         for number in range(500)
     ]
     toml = "[surface]\ndefer_above = 1\n"
-    async with talking(tmp_path, tools=[*many, tool("deferred")], toml=toml) as client:
+    async with connected_client(tmp_path, tools=[*many, tool("deferred")], toml=toml) as client:
         told = (await client.ask("server/discover"))["instructions"]
         assert told.startswith("1 further tools are not listed: search_tools finds them")
         assert len(told) < 13_000
@@ -74,5 +74,5 @@ async def test_instructions_are_bounded_and_name_the_search(tmp_path: Path) -> N
 
 @in_loop
 async def test_a_workspace_with_nothing_to_say_says_nothing(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=[tool("a")]) as client:
+    async with connected_client(tmp_path, tools=[tool("a")]) as client:
         assert "instructions" not in await client.ask("server/discover")

@@ -11,8 +11,8 @@ import pytest
 import ferrule
 from ferrule.servers.auth.callers import Caller
 from tests.definitions.compiler.definitions import shop, write
-from tests.servers.mcp.published import check
-from tests.servers.mcp.talking import REVISIONS, Client, Failed, in_loop, talking
+from tests.servers.mcp.direct_client import REVISIONS, McpClient, RpcFailure, connected_client, in_loop
+from tests.servers.mcp.published_schemas import check_against_schema
 
 LINK = {"type": "resource_link", "uri": "docs://a", "name": "a"}
 
@@ -78,8 +78,8 @@ EVERYTHING = (simple, with_arguments, several, long, wrong, asks)
 @in_loop
 async def test_prompts_are_listed_with_their_arguments_and_are_no_tools(tmp_path: Path) -> None:
     """MCP-203."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        listed = {one["name"]: one for one in await client.every("prompts/list", "prompts")}
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        listed = {one["name"]: one for one in await client.list_all("prompts/list", "prompts")}
         assert list(listed) == ["simple", "with-arguments", "several", "long", "wrong", "asks"]
         assert listed["with-arguments"] == {
             "name": "with-arguments",
@@ -92,7 +92,7 @@ async def test_prompts_are_listed_with_their_arguments_and_are_no_tools(tmp_path
             ],
         }
         assert (await client.ask("tools/list"))["tools"] == []
-        with pytest.raises(Failed):
+        with pytest.raises(RpcFailure):
             await client.ask("tools/call", name="simple")
 
 
@@ -100,11 +100,11 @@ async def test_prompts_are_listed_with_their_arguments_and_are_no_tools(tmp_path
 @in_loop
 async def test_messages_are_those_of_the_revision(tmp_path: Path, revision: str) -> None:
     """MCP-204, MCP-206: one block each; links are texts where there are none."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        client = client.as_of(revision)
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        client = client.with_revision(revision)
         for name, arguments in (("simple", None), ("with-arguments", {"topic": "x"}), ("several", {}), ("long", {})):
             given = {} if arguments is None else {"arguments": arguments}
-            check(revision, "GetPromptResult", await client.ask("prompts/get", name=name, **given))
+            check_against_schema(revision, "GetPromptResult", await client.ask("prompts/get", name=name, **given))
         result = await client.ask("prompts/get", name="several")
         assert result["description"] == "As it turned out"
         contents = [message["content"] for message in result["messages"]]
@@ -119,7 +119,7 @@ async def test_messages_are_those_of_the_revision(tmp_path: Path, revision: str)
 
 @in_loop
 async def test_arguments_are_texts_and_mean_what_the_function_takes(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=EVERYTHING) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
         arguments = {"topic": "tea", "words": "3", "tone": "plain"}
         result = await client.ask("prompts/get", name="with-arguments", arguments=arguments)
         assert result["messages"][0]["content"]["text"] == "3 plain words about tea"
@@ -140,16 +140,16 @@ async def test_arguments_are_texts_and_mean_what_the_function_takes(tmp_path: Pa
 @in_loop
 async def test_what_does_not_fit_is_refused(tmp_path: Path, name: str, arguments: Any) -> None:
     """MCP-205."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        with pytest.raises(Failed) as failed:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("prompts/get", name=name, arguments=arguments)
         assert failed.value.code == -32602
 
 
 @in_loop
 async def test_a_function_that_gives_no_messages_fails_its_call(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        with pytest.raises(Failed) as failed:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("prompts/get", name="wrong")
         assert failed.value.code == -32603
 
@@ -157,18 +157,18 @@ async def test_a_function_that_gives_no_messages_fails_its_call(tmp_path: Path) 
 @in_loop
 async def test_a_prompt_may_ask_its_client_first(tmp_path: Path) -> None:
     """MCP-216, MCP-223."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
         client.features = frozenset({"elicitation"})
         asked = await client.ask("prompts/get", name="asks")
         assert asked["inputRequests"]["user_context"]["method"] == "elicitation/create"
         answer = {"user_context": {"action": "accept", "content": {"context": "cats"}}}
-        with pytest.raises(Failed):
+        with pytest.raises(RpcFailure):
             state = asked["requestState"] + "-TAMPERED"
             await client.ask("prompts/get", name="asks", requestState=state, inputResponses=answer)
         done = await client.ask("prompts/get", name="asks", requestState=asked["requestState"], inputResponses=answer)
         assert done["messages"][0]["content"]["text"] == "About cats"
         client.features = frozenset()
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("prompts/get", name="asks")
         assert (failed.value.code, failed.value.data) == (-32021, {"requiredCapabilities": {"elicitation": {}}})
 
@@ -192,18 +192,18 @@ async def test_what_an_agents_file_says_is_a_prompt(tmp_path: Path) -> None:
     """AML bodies and ADL's `systemPrompt`; whoever calls as an agent sees its own alone."""
     write(tmp_path, shop())
     (tmp_path / "desk.yaml").write_text(MANIFEST)
-    async with talking(tmp_path, tools=[simple]) as client:
-        listed = {one["name"]: one for one in await client.every("prompts/list", "prompts")}
+    async with connected_client(tmp_path, tools=[simple]) as client:
+        listed = {one["name"]: one for one in await client.list_all("prompts/list", "prompts")}
         assert set(listed) == {"simple", "agent-helper", "agent-desk"}
         assert listed["agent-desk"] == {"name": "agent-desk", "title": "desk", "description": "Helps at the desk."}
         got = await client.ask("prompts/get", name="agent-desk")
-        check("2026-07-28", "GetPromptResult", got)
+        check_against_schema("2026-07-28", "GetPromptResult", got)
         assert got["messages"] == [{"role": "user", "content": {"type": "text", "text": SYSTEM}}]
         text = (await client.ask("prompts/get", name="agent-helper"))["messages"][0]["content"]["text"]
         assert text.startswith("# Purpose\n\n") and "# System behavior" in text and "# Rules" in text
         caller = Caller(client.caller.identity, agent="helper")
-        helper = Client(client.server, caller)
-        assert [one["name"] for one in await helper.every("prompts/list", "prompts")] == ["agent-helper"]
-        with pytest.raises(Failed) as failed:
+        helper = McpClient(client.server, caller)
+        assert [one["name"] for one in await helper.list_all("prompts/list", "prompts")] == ["agent-helper"]
+        with pytest.raises(RpcFailure) as failed:
             await helper.ask("prompts/get", name="agent-desk")
         assert failed.value.code == -32602

@@ -11,8 +11,8 @@ import pytest
 
 import ferrule
 from ferrule.servers.mcp.methods.resources import MOST_BYTES
-from tests.servers.mcp.published import check
-from tests.servers.mcp.talking import REVISIONS, Client, Failed, in_loop, talking
+from tests.servers.mcp.direct_client import REVISIONS, McpClient, RpcFailure, connected_client, in_loop
+from tests.servers.mcp.published_schemas import check_against_schema
 
 LARGE = "wörd " * 40_000
 
@@ -81,9 +81,9 @@ def export(kind: str) -> Any:
 EVERYTHING = (text, binary, many, table, large, fails, order, asks, export)
 
 
-async def read(client: Client, uri: str) -> list[dict[str, Any]]:
+async def read(client: McpClient, uri: str) -> list[dict[str, Any]]:
     result = await client.ask("resources/read", uri=uri)
-    check(client.revision, "ReadResourceResult", result)
+    check_against_schema(client.revision, "ReadResourceResult", result)
     contents: list[dict[str, Any]] = result["contents"]
     return contents
 
@@ -92,8 +92,8 @@ async def read(client: Client, uri: str) -> list[dict[str, Any]]:
 @in_loop
 async def test_what_a_function_gives_is_what_is_read(tmp_path: Path, revision: str) -> None:
     """MCP-195: text or bytes, with their types; several contents; JSON as JSON."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        client = client.as_of(revision)
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        client = client.with_revision(revision)
         assert await read(client, "docs://text") == [
             {"uri": "docs://text", "mimeType": "text/markdown", "text": "# Hello"}
         ]
@@ -119,22 +119,22 @@ async def test_what_a_function_gives_is_what_is_read(tmp_path: Path, revision: s
 @in_loop
 async def test_reading_is_a_governed_call(tmp_path: Path) -> None:
     """On record under its tool, refused where the policy refuses it, gone from the list when it is switched off."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
         app = client.server.app
         await read(client, "docs://text")
         await app.store.flush()
         rows = await app.store.rows_before(None, 1, kinds=("call", "ended"))
         assert rows[0].tool.endswith(".text")
         await app.disable(rows[0].tool, by="test")
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(RpcFailure) as failed:
             await read(client, "docs://text")
         assert (failed.value.code, failed.value.data) == (-32602, {"uri": "docs://text"})
-        assert "docs://text" not in {one["uri"] for one in await client.every("resources/list", "resources")}
+        assert "docs://text" not in {one["uri"] for one in await client.list_all("resources/list", "resources")}
 
 
 @in_loop
 async def test_a_template_gives_its_variables(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=EVERYTHING) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
         (content,) = await read(client, "orders://7/a/b%20c?lang=de")
         assert content["text"] == '{"number":7,"path":"a/b c","lang":"de"}'
         assert (content["uri"], content["mimeType"]) == ("orders://7/a/b%20c?lang=de", "application/json")
@@ -169,9 +169,9 @@ async def test_a_template_gives_its_variables(tmp_path: Path) -> None:
 @in_loop
 async def test_where_nothing_is_there_is_an_error_with_the_address(tmp_path: Path, uri: str, revision: str) -> None:
     """MCP-197, MCP-198, MCP-201: never empty contents, and no way out of where a template belongs."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        with pytest.raises(Failed) as failed:
-            await client.as_of(revision).ask("resources/read", uri=uri)
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        with pytest.raises(RpcFailure) as failed:
+            await client.with_revision(revision).ask("resources/read", uri=uri)
         assert failed.value.code == (-32602 if revision == "2026-07-28" else -32002)
         assert failed.value.data == {"uri": uri}
 
@@ -179,8 +179,8 @@ async def test_where_nothing_is_there_is_an_error_with_the_address(tmp_path: Pat
 @in_loop
 async def test_what_fails_says_no_more_than_a_tool_does(tmp_path: Path) -> None:
     """MCP-289."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        with pytest.raises(Failed) as failed:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("resources/read", uri="docs://fails")
         assert failed.value.code == -32603
         assert "/etc/secret" not in str(failed.value)
@@ -190,7 +190,7 @@ async def test_what_fails_says_no_more_than_a_tool_does(tmp_path: Path) -> None:
 @in_loop
 async def test_a_resource_may_ask_its_client_first(tmp_path: Path) -> None:
     """MCP-162, MCP-216: `input_required`, and an answer that nobody keeps."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
         client.features = frozenset({"elicitation"})
         asked = await client.ask("resources/read", uri="docs://asks")
         assert asked["resultType"] == "input_required" and "ttlMs" not in asked
@@ -200,12 +200,12 @@ async def test_a_resource_may_ask_its_client_first(tmp_path: Path) -> None:
         assert done["contents"][0]["text"] == "For Ada"
         assert (done["ttlMs"], done["cacheScope"]) == (0, "private")
         for other in ("docs://text", "docs://asks"):  # for another address, and a second time
-            with pytest.raises(Failed) as failed:
+            with pytest.raises(RpcFailure) as failed:
                 await client.ask("resources/read", uri=other, requestState=state, inputResponses=answer)
             assert failed.value.code == -32602
 
 
-async def stored(client: Client) -> str:
+async def stored(client: McpClient) -> str:
     """Has something stored; gives its address, as the result of the call names it."""
     result = await client.ask("tools/call", name="export", arguments={"kind": "a"})
     links = [block for block in result["content"] if block["type"] == "resource_link"]
@@ -216,16 +216,16 @@ async def stored(client: Client) -> str:
 @in_loop
 async def test_a_stored_result_is_listed_and_read_by_its_owner_alone(tmp_path: Path) -> None:
     """MCP-202: somebody else's does not exist, listed or read."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
         uri = await stored(client)
         (content,) = await read(client, uri)
         assert (content["text"], content["mimeType"], content["uri"]) == (LARGE, "text/plain", uri)
-        listed = {one["uri"]: one for one in await client.every("resources/list", "resources")}
+        listed = {one["uri"]: one for one in await client.list_all("resources/list", "resources")}
         assert listed[uri]["size"] == len(LARGE.encode())
         assert "docs://text" in listed
-        for other in (client.named("eve"), client.named("local", "elsewhere")):
-            assert uri not in {one["uri"] for one in await other.every("resources/list", "resources")}
-            with pytest.raises(Failed) as failed:
+        for other in (client.with_principal("eve"), client.with_principal("local", "elsewhere")):
+            assert uri not in {one["uri"] for one in await other.list_all("resources/list", "resources")}
+            with pytest.raises(RpcFailure) as failed:
                 await read(other, uri)
             assert failed.value.data == {"uri": uri}
 
@@ -233,15 +233,15 @@ async def test_a_stored_result_is_listed_and_read_by_its_owner_alone(tmp_path: P
 @in_loop
 async def test_copies_that_reading_made_are_no_results(tmp_path: Path) -> None:
     """Reading a large resource stores it for a while; that is nothing to list."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
         await read(client, "docs://large")
         await client.server.app.store.flush()
-        assert not [one for one in await client.every("resources/list", "resources") if "payload" in one["uri"]]
+        assert not [one for one in await client.list_all("resources/list", "resources") if "payload" in one["uri"]]
 
 
 @in_loop
 async def test_ranges_are_read_to_the_end_and_cut_between_characters(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=EVERYTHING) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
         uri = await stored(client)
         parts, at = [], f"{uri}?offset=0&limit=50001"
         while at:
@@ -250,7 +250,7 @@ async def test_ranges_are_read_to_the_end_and_cut_between_characters(tmp_path: P
             at = content["_meta"].get("dev.ferrule/next")
         assert len(parts) == 5 and "".join(parts) == LARGE
         for wrong in ("?offset=-1", "?limit=x", "?offset=1&other=2", "?offset=99999999999999999999"):
-            with pytest.raises(Failed) as failed:
+            with pytest.raises(RpcFailure) as failed:
                 await read(client, uri + wrong)
             assert failed.value.code == -32602
 
@@ -262,7 +262,7 @@ async def test_one_read_gives_no_more_than_so_many_bytes(tmp_path: Path) -> None
         """Gives more than one read."""
         return "x" * (MOST_BYTES + 10)
 
-    async with talking(tmp_path, tools=[huge]) as client:
+    async with connected_client(tmp_path, tools=[huge]) as client:
         result = await client.ask("tools/call", name="huge")
         uri = next(block["uri"] for block in result["content"] if block["type"] == "resource_link")
         (first,) = await read(client, uri)
@@ -282,14 +282,16 @@ async def test_results_and_long_addresses_have_pages_too(tmp_path: Path) -> None
 
         return page
 
-    async with talking(tmp_path, tools=[*(made(number) for number in range(3)), export], page_size=1) as client:
+    async with connected_client(
+        tmp_path, tools=[*(made(number) for number in range(3)), export], page_size=1
+    ) as client:
         first, second = await stored(client), await stored(client)
-        addresses = [one["uri"] for one in await client.every("resources/list", "resources")]
+        addresses = [one["uri"] for one in await client.list_all("resources/list", "resources")]
         assert len(addresses) == 5 and addresses[3:] == [second, first]  # the newest first
         await asyncio.sleep(0.15)
         third = await stored(client)
         await asyncio.sleep(0.15)
         page = await client.ask("resources/list")
         assert page["ttlMs"] <= 1000  # any call may add to it
-        assert third in [one["uri"] for one in await client.every("resources/list", "resources")]
-        assert len(await client.pages("resources/templates/list", "resourceTemplates")) == 1
+        assert third in [one["uri"] for one in await client.list_all("resources/list", "resources")]
+        assert len(await client.list_pages("resources/templates/list", "resourceTemplates")) == 1

@@ -9,8 +9,8 @@ import pytest
 import ferrule
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.serving import McpSettings, ServeSettings
-from tests.servers.mcp.modern_client import Modern, standing
-from tests.servers.mcp.talking import in_loop, talking
+from tests.servers.mcp.direct_client import connected_client, in_loop
+from tests.servers.mcp.modern_client import ModernClient, with_server
 
 
 @ferrule.tool(approval_required=True)
@@ -22,8 +22,8 @@ def pay(amount: int) -> str:
 SHORT = McpSettings(wait_seconds=0.2)
 
 
-@standing(pay, settings=ServeSettings(auth=False, mcp=SHORT))
-async def test_a_call_that_waits_for_a_person_says_so_and_can_be_looked_up(client: Modern) -> None:
+@with_server(pay, settings=ServeSettings(auth=False, mcp=SHORT))
+async def test_a_call_that_waits_for_a_person_says_so_and_can_be_looked_up(client: ModernClient) -> None:
     """A result that names the call, where a person answers it, and how the model gets the outcome. Nothing approves itself."""
     result = (await client.call("pay", {"amount": 5}))["result"]
     call, text = result["_meta"]["dev.ferrule/invocation"], result["content"][0]["text"]
@@ -58,8 +58,8 @@ async def test_looking_up_is_offered_wherever_something_may_wait(
     """Also where nothing but a rule, or the mode, asks a person; not where nobody is ever asked."""
     if policy:
         (tmp_path / "policy.toml").write_text(policy)
-    async with talking(tmp_path, tools=[undeclared], wait_seconds=0.1) as client:
-        names = [tool["name"] for tool in await client.every("tools/list", "tools")]
+    async with connected_client(tmp_path, tools=[undeclared], wait_seconds=0.1) as client:
+        names = [tool["name"] for tool in await client.list_all("tools/list", "tools")]
         assert ("ferrule_result" in names) is is_listed
         result = await client.ask("tools/call", name="undeclared", arguments={"what": "x"})
         assert ('call ferrule_result with {"invocation_id"' in result["content"][0]["text"]) is is_listed
@@ -68,9 +68,9 @@ async def test_looking_up_is_offered_wherever_something_may_wait(
 @in_loop
 async def test_nobody_looks_up_the_calls_of_others(tmp_path: Path) -> None:
     """MCP-259, MCP-285: an id is no right; an unknown one and a foreign one are told in the same words."""
-    async with talking(tmp_path, tools=[pay], wait_seconds=0) as client:
+    async with connected_client(tmp_path, tools=[pay], wait_seconds=0) as client:
         call = (await client.ask("tools/call", name="pay", arguments={"amount": 1}))["_meta"]["dev.ferrule/invocation"]
-        for stranger in (client.named("bob"), client.named("local", "elsewhere")):
+        for stranger in (client.with_principal("bob"), client.with_principal("local", "elsewhere")):
             foreign = await stranger.ask("tools/call", name="ferrule_result", arguments={"invocation_id": call})
             unknown = await stranger.ask("tools/call", name="ferrule_result", arguments={"invocation_id": "inv_0"})
             assert foreign == unknown
@@ -80,7 +80,7 @@ async def test_nobody_looks_up_the_calls_of_others(tmp_path: Path) -> None:
 @in_loop
 async def test_looking_up_takes_what_makes_sense(tmp_path: Path) -> None:
     """MCP-151."""
-    async with talking(tmp_path, tools=[pay]) as client:
+    async with connected_client(tmp_path, tools=[pay]) as client:
         for arguments in (
             {},
             {"invocation_id": 5},
@@ -100,5 +100,5 @@ async def test_a_tool_of_the_workspace_may_have_the_name_of_ours(tmp_path: Path)
         """Mine."""
         return "mine"
 
-    async with talking(tmp_path, tools=[ferrule_result, pay]) as client:
+    async with connected_client(tmp_path, tools=[ferrule_result, pay]) as client:
         assert (await client.ask("tools/call", name="ferrule_result", arguments={}))["content"][0]["text"] == "mine"

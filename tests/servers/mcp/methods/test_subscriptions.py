@@ -15,7 +15,14 @@ from ferrule.model.serving import LimitSettings
 from ferrule.servers.mcp.methods.changes import get_hub
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
 from ferrule.servers.mcp.wire.messages import META_SUBSCRIPTION
-from tests.servers.mcp.talking import WAIT_SECONDS, Client, Failed, Heard, in_loop, talking
+from tests.servers.mcp.direct_client import (
+    WAIT_SECONDS,
+    McpClient,
+    RecordingBack,
+    RpcFailure,
+    connected_client,
+    in_loop,
+)
 
 TOOLS = {"toolsListChanged": True}
 
@@ -57,7 +64,7 @@ EVERYTHING = (look, spare, tells, page, hello)
 class Listening:
     """One open subscription."""
 
-    def __init__(self, client: Client, request_id: Any, back: Heard) -> None:
+    def __init__(self, client: McpClient, request_id: Any, back: RecordingBack) -> None:
         self.client, self.id, self.back = client, request_id, back
         self.task: asyncio.Task[Any] | None = None
 
@@ -76,10 +83,10 @@ class Listening:
 
 
 @asynccontextmanager
-async def listening(client: Client, wanted: dict[str, Any], request_id: Any = "sub-1") -> Any:
+async def listening(client: McpClient, wanted: dict[str, Any], request_id: Any = "sub-1") -> Any:
     """A subscription, acknowledged."""
-    back = Heard()
-    exchange = await client.exchange(request_id, back)
+    back = RecordingBack()
+    exchange = await client.make_exchange(request_id, back)
     params = {"notifications": wanted}
     asked = {"jsonrpc": "2.0", "id": request_id, "method": "subscriptions/listen", "params": params}
     found = Listening(client, request_id, back)
@@ -99,7 +106,7 @@ async def test_the_first_message_acknowledges_what_is_honoured(tmp_path: Path) -
         "promptsListChanged": False,
         "resourceSubscriptions": ["docs://page/a", "docs://elsewhere", "ferrule-payload:inv_x/0"],
     }
-    async with talking(tmp_path, tools=EVERYTHING) as client, listening(client, wanted, 7) as sub:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client, listening(client, wanted, 7) as sub:
         first = await sub.next()
         assert first["method"] == "notifications/subscriptions/acknowledged"
         assert first["params"]["notifications"] == {
@@ -112,7 +119,7 @@ async def test_the_first_message_acknowledges_what_is_honoured(tmp_path: Path) -
 async def test_a_switched_off_tool_is_news_of_the_tools_alone(tmp_path: Path) -> None:
     """MCP-234: only kinds that were asked for. The prompts' stream hears nothing, though both see the change."""
     async with (
-        talking(tmp_path, tools=EVERYTHING) as client,
+        connected_client(tmp_path, tools=EVERYTHING) as client,
         listening(client, TOOLS, 1) as tools,
         listening(client, {"promptsListChanged": True}, 2) as prompts,
     ):
@@ -130,10 +137,10 @@ async def test_a_switched_off_tool_is_news_of_the_tools_alone(tmp_path: Path) ->
 @in_loop
 async def test_what_does_not_change_the_list_is_no_news(tmp_path: Path) -> None:
     """A call that parks, or another surface made from the same facts, gives the same bytes, so nobody is told."""
-    async with talking(tmp_path, tools=EVERYTHING) as client, listening(client, TOOLS) as sub:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client, listening(client, TOOLS) as sub:
         await sub.next()
         client.server.app.store.bump()
-        exchange = await client.exchange()
+        exchange = await client.make_exchange()
         await exchange.surface.refresh(is_forced=True)
         await client.ask("tools/call", name="tells", arguments={"what": "tools"})
         assert (await sub.next())["method"] == "notifications/tools/list_changed"
@@ -144,7 +151,7 @@ async def test_what_does_not_change_the_list_is_no_news(tmp_path: Path) -> None:
 async def test_a_tool_can_announce_a_resource_to_those_who_asked_for_it(tmp_path: Path) -> None:
     """MCP-200: `notifications/resources/updated` with the address, to whoever subscribed to exactly that."""
     wanted = {"resourceSubscriptions": ["docs://page/a"]}
-    async with talking(tmp_path, tools=EVERYTHING) as client, listening(client, wanted) as sub:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client, listening(client, wanted) as sub:
         await sub.next()
         await client.ask("tools/call", name="tells", arguments={"what": "docs://page/b"})
         await client.ask("tools/call", name="tells", arguments={"what": "docs://page/a"})
@@ -156,8 +163,8 @@ async def test_a_tool_can_announce_a_resource_to_those_who_asked_for_it(tmp_path
 @in_loop
 async def test_another_tenant_is_told_nothing(tmp_path: Path) -> None:
     """What a tool announces is for the clients of its own tenant."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        other = client.named("mallory", "elsewhere")
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        other = client.with_principal("mallory", "elsewhere")
         async with listening(other, TOOLS) as theirs, listening(client, TOOLS) as ours:
             await theirs.next(), await ours.next()
             await client.ask("tools/call", name="tells", arguments={"what": "tools"})
@@ -169,8 +176,8 @@ async def test_another_tenant_is_told_nothing(tmp_path: Path) -> None:
 @in_loop
 async def test_a_request_without_wishes_is_refused(tmp_path: Path, params: dict[str, Any]) -> None:
     """MCP-231."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        with pytest.raises(Failed) as failed:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("subscriptions/listen", **params)
         assert failed.value.code == -32602
 
@@ -178,8 +185,8 @@ async def test_a_request_without_wishes_is_refused(tmp_path: Path, params: dict[
 @in_loop
 async def test_tasks_are_followed_by_clients_that_know_them(tmp_path: Path) -> None:
     """MCP-257: an extension that the request does not declare."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        with pytest.raises(Failed) as failed:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("subscriptions/listen", notifications={"taskIds": ["t"]})
         assert failed.value.code == -32021
         assert failed.value.data == {"requiredCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
@@ -188,12 +195,12 @@ async def test_tasks_are_followed_by_clients_that_know_them(tmp_path: Path) -> N
 @in_loop
 async def test_a_principal_has_so_many_places_and_gets_them_back(tmp_path: Path) -> None:
     """MCP-235, MCP-237: one above the cap is refused; a client that leaves frees its place at once."""
-    async with talking(tmp_path, tools=EVERYTHING, limits=LimitSettings(streams=2)) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING, limits=LimitSettings(streams=2)) as client:
         async with listening(client, TOOLS, 1) as one, listening(client, TOOLS, 2) as two:
             await one.next(), await two.next()
-            with pytest.raises(Failed):
+            with pytest.raises(RpcFailure):
                 await client.ask("subscriptions/listen", notifications=TOOLS)
-            async with listening(client.named("somebody-else"), TOOLS, 3) as three:
+            async with listening(client.with_principal("somebody-else"), TOOLS, 3) as three:
                 await three.next()
         assert get_hub(client.server).count == 0
         async with listening(client, TOOLS, 4) as four:
@@ -203,7 +210,7 @@ async def test_a_principal_has_so_many_places_and_gets_them_back(tmp_path: Path)
 @in_loop
 async def test_the_end_of_the_server_is_the_result(tmp_path: Path) -> None:
     """MCP-236: the closing result has the subscription's id."""
-    async with talking(tmp_path, tools=EVERYTHING) as client, listening(client, TOOLS, 11) as sub:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client, listening(client, TOOLS, 11) as sub:
         await sub.next()
         await get_hub(client.server).aclose()
         answered = await sub.ended()
@@ -215,7 +222,7 @@ async def test_the_end_of_the_server_is_the_result(tmp_path: Path) -> None:
 @in_loop
 async def test_on_a_pipe_the_end_is_told_before_the_result(tmp_path: Path) -> None:
     """MCP-236: `notifications/cancelled` first, where there is no stream to close."""
-    async with talking(tmp_path, tools=EVERYTHING) as client, listening(client, TOOLS, 12) as sub:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client, listening(client, TOOLS, 12) as sub:
         await sub.next()
         sub.back.is_pipe = True
         await get_hub(client.server).aclose()
@@ -227,10 +234,10 @@ async def test_on_a_pipe_the_end_is_told_before_the_result(tmp_path: Path) -> No
 @in_loop
 async def test_without_changes_there_is_no_such_method(tmp_path: Path) -> None:
     """MCP-113: nothing is advertised that is not served, and nothing served that is not advertised."""
-    async with talking(tmp_path, tools=EVERYTHING, changes=False) as client:
+    async with connected_client(tmp_path, tools=EVERYTHING, changes=False) as client:
         capabilities = (await client.ask("server/discover"))["capabilities"]
         assert capabilities["tools"] == {} and capabilities["resources"] == {} and capabilities["prompts"] == {}
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("subscriptions/listen", notifications=TOOLS)
         assert failed.value.code == -32601
 
@@ -245,10 +252,10 @@ class Session:
 @in_loop
 async def test_a_session_hears_on_its_own_stream(tmp_path: Path) -> None:
     """MCP-199, MCP-240: lists without asking, resources after `resources/subscribe`, until `resources/unsubscribe`."""
-    async with talking(tmp_path, tools=EVERYTHING) as modern:
-        client = modern.as_of("2025-11-25", Session())
+    async with connected_client(tmp_path, tools=EVERYTHING) as modern:
+        client = modern.with_revision("2025-11-25", Session())
         heard: asyncio.Queue[Any] = asyncio.Queue()
-        leave = follow_changes(await client.exchange(), lambda text: heard.put_nowait(json.loads(text)))
+        leave = follow_changes(await client.make_exchange(), lambda text: heard.put_nowait(json.loads(text)))
         assert await client.ask("resources/subscribe", uri="docs://page/a") == {}
         await client.ask("tools/call", name="tells", arguments={"what": "docs://page/a"})
         first = await asyncio.wait_for(heard.get(), WAIT_SECONDS)
@@ -262,7 +269,7 @@ async def test_a_session_hears_on_its_own_stream(tmp_path: Path) -> None:
         await client.ask("tools/call", name="tells", arguments={"what": "prompts"})
         second = await asyncio.wait_for(heard.get(), WAIT_SECONDS)
         assert second["method"] == "notifications/prompts/list_changed"
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("resources/subscribe", uri="docs://nothing")
         assert (failed.value.code, failed.value.data) == (-32002, {"uri": "docs://nothing"})
         leave()
@@ -273,7 +280,7 @@ async def test_a_session_hears_on_its_own_stream(tmp_path: Path) -> None:
 @in_loop
 async def test_the_revision_without_sessions_has_no_such_methods(tmp_path: Path, method: str) -> None:
     """MCP-200."""
-    async with talking(tmp_path, tools=EVERYTHING) as client:
-        with pytest.raises(Failed) as failed:
+    async with connected_client(tmp_path, tools=EVERYTHING) as client:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask(method, uri="docs://page/a")
         assert failed.value.code == -32601

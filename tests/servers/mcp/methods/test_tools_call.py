@@ -12,8 +12,8 @@ import pytest
 import ferrule
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
-from tests.servers.mcp.modern_client import Modern, body, headers, meta, standing
-from tests.servers.mcp.talking import REVISIONS, Failed, in_loop, talking
+from tests.servers.mcp.direct_client import REVISIONS, RpcFailure, connected_client, in_loop
+from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta, with_server
 from tests.servers.stand import WAIT_SECONDS, serving
 
 COUNT = {"calls": 0}
@@ -52,13 +52,13 @@ DENY = '[[rules]]\nid = "no"\ndecision = "deny"\ntool = "hidden"\n'
 async def test_a_hidden_tool_is_answered_exactly_like_one_that_does_not_exist(tmp_path: Path) -> None:
     """MCP-150, MCP-152, MCP-285: in every revision -32602 in the same words; nothing tells them apart."""
     (tmp_path / "policy.toml").write_text(DENY)
-    async with talking(tmp_path, tools=[add, hidden]) as client:
+    async with connected_client(tmp_path, tools=[add, hidden]) as client:
         for revision in REVISIONS:
-            one = client.as_of(revision)
-            assert [tool["name"] for tool in await one.every("tools/list", "tools")] == ["add"]
+            one = client.with_revision(revision)
+            assert [tool["name"] for tool in await one.list_all("tools/list", "tools")] == ["add"]
             said = []
             for name in ("hidden", "nowhere"):
-                with pytest.raises(Failed) as failed:
+                with pytest.raises(RpcFailure) as failed:
                     await one.ask("tools/call", name=name, arguments={})
                 assert (failed.value.code, failed.value.data) == (-32602, None)
                 said.append(str(failed.value).replace(name, "…"))
@@ -68,12 +68,12 @@ async def test_a_hidden_tool_is_answered_exactly_like_one_that_does_not_exist(tm
 @in_loop
 async def test_a_tool_that_was_hidden_meanwhile_is_unknown_from_then_on(tmp_path: Path) -> None:
     """MCP-128, MCP-150."""
-    async with talking(tmp_path, tools=[add]) as client:
+    async with connected_client(tmp_path, tools=[add]) as client:
         assert (await client.ask("tools/call", name="add", arguments={"a": 1, "b": 2}))["structuredContent"] == 3
-        entry = (await client.exchange()).surface.surface.find("add")
+        entry = (await client.make_exchange()).surface.surface.find("add")
         assert entry is not None
         await client.server.app.disable(entry.tool.tool_id, by="owner")
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("tools/call", name="add", arguments={"a": 1, "b": 2})
         assert failed.value.code == -32602
         await client.server.app.enable(entry.tool.tool_id, by="owner")
@@ -91,28 +91,28 @@ async def test_a_tool_that_was_hidden_meanwhile_is_unknown_from_then_on(tmp_path
     ],
     ids=range(5),
 )
-@standing(add)
-async def test_a_call_names_its_tool(client: Modern, params: dict[str, Any], code: int) -> None:
+@with_server(add)
+async def test_a_call_names_its_tool(client: ModernClient, params: dict[str, Any], code: int) -> None:
     """MCP-140, MCP-150."""
     name = params.get("name")
-    message = body("tools/call", {**params, "_meta": meta()})
+    message = make_body("tools/call", {**params, "_meta": make_meta()})
     reply = await client.stand.ask(
-        "POST", "/mcp", message, headers("tools/call", name if isinstance(name, str) else None)
+        "POST", "/mcp", message, make_headers("tools/call", name if isinstance(name, str) else None)
     )
     assert (reply.status, reply.json()["error"]["code"]) == (200, code)
     assert len(reply.body) < 1000
 
 
 @pytest.mark.parametrize("arguments", [[], "text", 5, True], ids=range(4))
-@standing(add)
-async def test_arguments_are_an_object(client: Modern, arguments: Any) -> None:
+@with_server(add)
+async def test_arguments_are_an_object(client: ModernClient, arguments: Any) -> None:
     """MCP-140, MCP-150: a request that is written in another way is refused before anything runs."""
     reply = await client.ask("tools/call", name="add", arguments=arguments)
     assert (reply.status, reply.json()["error"]["code"]) == (200, -32602)
 
 
-@standing(add)
-async def test_arguments_may_be_left_out(client: Modern) -> None:
+@with_server(add)
+async def test_arguments_may_be_left_out(client: ModernClient) -> None:
     """MCP-140."""
     for left_out in ({}, {"arguments": None}):
         result = (await client.ask("tools/call", name="add", **left_out)).json()["result"]
@@ -150,7 +150,7 @@ async def test_calls_are_counted_by_the_run_that_a_client_names(tmp_path: Path) 
         return {"ok": "yes"}
 
     async with serving(tmp_path, tools=[once]) as stand:
-        client = Modern(stand)
+        client = ModernClient(stand)
 
         async def call(run: Any) -> Any:
             result = (await client.call("once", {}, said={"dev.ferrule/run": run}))["result"]
@@ -166,7 +166,7 @@ async def test_calls_with_one_key_are_one_call(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(ALLOW)
     COUNT["calls"] = 0
     async with serving(tmp_path, tools=[act]) as stand:
-        client = Modern(stand)
+        client = ModernClient(stand)
         said = {"dev.ferrule/idempotency-key": "order-7"}
         first, again = [(await client.call("act", {}, said=said))["result"] for _ in range(2)]
         assert first["structuredContent"] == again["structuredContent"] == 1
@@ -175,8 +175,8 @@ async def test_calls_with_one_key_are_one_call(tmp_path: Path) -> None:
         assert other["structuredContent"] == 2
 
 
-@standing(add, settings=ServeSettings(auth=False, limits=LimitSettings(calls_per_minute=3)))
-async def test_who_calls_too_often_is_told_to_wait(client: Modern) -> None:
+@with_server(add, settings=ServeSettings(auth=False, limits=LimitSettings(calls_per_minute=3)))
+async def test_who_calls_too_often_is_told_to_wait(client: ModernClient) -> None:
     """MCP-157, MCP-290: status 429 with `Retry-After`, and an error that clients can read."""
     replies = [await client.ask("tools/call", name="add", arguments={"a": 1, "b": 1}) for _ in range(5)]
     assert [reply.status for reply in replies] == [200, 200, 200, 429, 429]
@@ -208,14 +208,14 @@ def where(
     ],
     ids=range(6),
 )
-@standing(where)
+@with_server(where)
 async def test_annotated_parameters_are_compared_with_their_headers(
-    client: Modern, value: str | None, header: str | None, status: int
+    client: ModernClient, value: str | None, header: str | None, status: int
 ) -> None:
     """MCP-63: before the tool is run."""
     arguments = {} if value is None else {"region": value}
-    message = body("tools/call", {"name": "where", "arguments": arguments, "_meta": meta()})
-    said = headers("tools/call", "where") | ({"Mcp-Param-Region": header} if header is not None else {})
+    message = make_body("tools/call", {"name": "where", "arguments": arguments, "_meta": make_meta()})
+    said = make_headers("tools/call", "where") | ({"Mcp-Param-Region": header} if header is not None else {})
     reply = await client.stand.ask("POST", "/mcp", message, said)
     assert reply.status == status
     assert status == 200 or reply.json()["error"]["code"] == -32020
@@ -226,8 +226,8 @@ async def test_annotated_parameters_are_compared_with_their_headers(
 # Waiting for a person
 
 
-@standing(pay, settings=ServeSettings(auth=False, mcp=McpSettings(wait_seconds=25)))
-async def test_an_approval_that_comes_in_time_is_waited_for(client: Modern) -> None:
+@with_server(pay, settings=ServeSettings(auth=False, mcp=McpSettings(wait_seconds=25)))
+async def test_an_approval_that_comes_in_time_is_waited_for(client: ModernClient) -> None:
     """The call's own answer is its result."""
     calling = asyncio.create_task(client.call("pay", {"amount": 7}))
     inbox = client.stand.app.inbox(Identity("owner", "console", frozenset({APPROVE})))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from ferrule.servers.mcp.methods.table import METHODS
-from tests.servers.mcp.modern_client import Modern, body, headers, meta
-from tests.servers.mcp.piping import META, piped, workspace
-from tests.servers.mcp.sample_workspace import TASKS, reading, wires
-from tests.servers.mcp.sessioning import begin
+from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta
+from tests.servers.mcp.sample_workspace import TASKS, open_wires, with_sample_server
+from tests.servers.mcp.session_client import begin_session
+from tests.servers.mcp.stdio_client import META, running_stdio_server, write_workspace
 from tests.servers.stand import Stand
 
 MODERN = "2026-07-28"
@@ -36,10 +36,10 @@ ROWS: tuple[tuple[str, dict[str, Any], tuple[int, int], int | None], ...] = (
 """Method and parameters; status and code in the modern revision; the code in a session, always with 200. 0 and None: no error."""
 
 
-@reading
+@with_sample_server
 async def test_every_row_on_every_revision(stand: Stand) -> None:
     """MCP-20, MCP-115 to MCP-126: MCP-117, MCP-118, MCP-121, MCP-123."""
-    for revision, wire in (await wires(stand)).items():
+    for revision, wire in (await open_wires(stand)).items():
         for method, params, modern, code in ROWS:
             status, response = await wire.ask(method, params, {})
             expected = modern if revision == MODERN else (200, code or 0)
@@ -55,11 +55,11 @@ async def test_every_row_on_every_revision(stand: Stand) -> None:
 def test_what_is_no_json(tmp_path: Path, said: bytes) -> None:
     """MCP-15, MCP-18, MCP-115: 400 in both eras, and no id at all."""
 
-    @reading
+    @with_sample_server
     async def test(stand: Stand) -> None:
-        talk = await begin(stand)
+        talk = await begin_session(stand)
         for reply in (
-            await stand.ask("POST", "/mcp", said or b" ", headers("tools/list")),
+            await stand.ask("POST", "/mcp", said or b" ", make_headers("tools/list")),
             await talk.post(said or b" "),
         ):
             answered = reply.json()
@@ -69,34 +69,34 @@ def test_what_is_no_json(tmp_path: Path, said: bytes) -> None:
     test(tmp_path)
 
 
-@reading
+@with_sample_server
 async def test_the_codes_of_the_modern_revision_alone(stand: Stand) -> None:
     """MCP-116, MCP-118, MCP-120, MCP-122."""
-    client = Modern(stand)
-    asked = body("tools/list", {"_meta": meta()})
+    client = ModernClient(stand)
+    asked = make_body("tools/list", {"_meta": make_meta()})
     for said, sent, code in (
-        ([asked], headers("tools/list"), -32600),
-        ({"jsonrpc": "2.0", "id": 1, "result": {}}, headers("tools/list"), -32600),
-        ({**asked, "id": None}, headers("tools/list"), -32600),
-        (body("tools/list", {}), headers("tools/list"), -32602),
-        (asked, headers("tools/call"), -32020),
-        (asked, headers("tools/list", MCP_Protocol_Version="v9"), -32020),
+        ([asked], make_headers("tools/list"), -32600),
+        ({"jsonrpc": "2.0", "id": 1, "result": {}}, make_headers("tools/list"), -32600),
+        ({**asked, "id": None}, make_headers("tools/list"), -32600),
+        (make_body("tools/list", {}), make_headers("tools/list"), -32602),
+        (asked, make_headers("tools/call"), -32020),
+        (asked, make_headers("tools/list", MCP_Protocol_Version="v9"), -32020),
     ):
         reply = await stand.ask("POST", "/mcp", said, sent)
         assert (reply.status, reply.json()["error"]["code"]) == (400, code), said
         assert reply.headers["content-type"] == "application/json"
-    versioned = {**meta(), "io.modelcontextprotocol/protocolVersion": "v9"}
-    sent = headers("tools/list", MCP_Protocol_Version="v9")
-    reply = await stand.ask("POST", "/mcp", body("tools/list", {"_meta": versioned}, "x"), sent)
+    versioned = {**make_meta(), "io.modelcontextprotocol/protocolVersion": "v9"}
+    sent = make_headers("tools/list", MCP_Protocol_Version="v9")
+    reply = await stand.ask("POST", "/mcp", make_body("tools/list", {"_meta": versioned}, "x"), sent)
     assert (reply.status, reply.json()["id"], reply.json()["error"]["code"]) == (400, "x", -32022)
     discovered = (await client.ask("server/discover")).json()["result"]["supportedVersions"]
     assert reply.json()["error"]["data"] == {"supported": discovered, "requested": "v9"}
 
 
-@reading
+@with_sample_server
 async def test_what_nobody_foresaw_is_told_without_its_inside(stand: Stand) -> None:
     """MCP-119, MCP-289: of a tool as a result, of a prompt or resource as -32603, and never with words of ours."""
-    for revision, wire in (await wires(stand)).items():
+    for revision, wire in (await open_wires(stand)).items():
         status, response = await wire.ask("tools/call", {"name": "breaks"}, {})
         assert (status, response["result"]["isError"]) == (200, True), revision
         assert "secret" not in json.dumps(response) and "hunter2" not in json.dumps(response)
@@ -107,7 +107,7 @@ async def test_what_nobody_foresaw_is_told_without_its_inside(stand: Stand) -> N
 
     METHODS["tools/list"] = before._replace(handle=broken)
     try:
-        reply = await Modern(stand).ask("tools/list")
+        reply = await ModernClient(stand).ask("tools/list")
     finally:
         METHODS["tools/list"] = before
     assert (reply.status, reply.json()["error"]["code"]) == (200, -32603)
@@ -125,7 +125,7 @@ def test_the_same_codes_over_standard_streams(tmp_path: Path) -> None:
         ("tasks/get", {"taskId": "x"}, -32021),
         ("tools/call", {"name": "who", "requestState": "forged"}, -32602),
     )
-    with piped(workspace(tmp_path)) as client:
+    with running_stdio_server(write_workspace(tmp_path)) as client:
         for method, params, code in modern:
             answered = client.ask(method, **params, _meta=META)
             assert answered["error"]["code"] == code, (method, answered)
@@ -134,7 +134,7 @@ def test_the_same_codes_over_standard_streams(tmp_path: Path) -> None:
         assert client.ask("tasks/get", taskId="x", _meta=_declaring(TASKS))["error"]["code"] == -32602
         for raw in (b"[]", b"5", b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}'):
             client.write(raw + b"\n")
-            answered = client.next()
+            answered = client.read_message()
             assert (answered["error"]["code"], "id" in answered) == (-32600, False)
         client.begin()
         assert client.ask("resources/read", uri="docs://nowhere")["error"]["code"] in (-32002, -32601)

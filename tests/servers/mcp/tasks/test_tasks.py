@@ -32,10 +32,10 @@ from ferrule.servers.mcp.tasks.inputs import find_questions, store_answers
 from ferrule.servers.mcp.tasks.state import filter_own_tasks, follow_tasks
 from ferrule.servers.mcp.tasks.tasks import make_task_ref, open_task_ref
 from ferrule.servers.mcp.wire.messages import TASKS
+from tests.servers.mcp.direct_client import WAIT_SECONDS, McpClient, RpcFailure, connected_client
 from tests.servers.mcp.methods.test_tools_call import ONCE
-from tests.servers.mcp.modern_client import body, headers, meta
-from tests.servers.mcp.published import check
-from tests.servers.mcp.talking import WAIT_SECONDS, Client, Failed, talking
+from tests.servers.mcp.modern_client import make_body, make_headers, make_meta
+from tests.servers.mcp.published_schemas import check_against_schema
 from tests.servers.stand import served, serving
 
 KNOWS = frozenset({TASKS, "elicitation"})
@@ -149,14 +149,16 @@ async def write(what: str) -> Any:
 
 
 TOOLS = [wait, quick, fail, patient, wants_roots, two_rounds, act, ask_then_wait, alone, write]
-Play = Callable[[Client], Awaitable[None]]
+Play = Callable[[McpClient], Awaitable[None]]
 
 
 @asynccontextmanager
-async def opened(folder: Path, after: float = 0.05, **settings: Any) -> AsyncIterator[Client]:
+async def opened(folder: Path, after: float = 0.05, **settings: Any) -> AsyncIterator[McpClient]:
     GATES.clear()
     STARTED.clear()
-    async with talking(folder, tools=TOOLS, toml='namespace = "t"\n', task_after_seconds=after, **settings) as client:
+    async with connected_client(
+        folder, tools=TOOLS, toml='namespace = "t"\n', task_after_seconds=after, **settings
+    ) as client:
         client.features = KNOWS
         yield client
 
@@ -169,13 +171,13 @@ def play(folder: Path, story: Play, **settings: Any) -> None:
     asyncio.run(asyncio.wait_for(main(), 3 * WAIT_SECONDS))
 
 
-async def call(client: Client, name: str, **arguments: Any) -> Any:
+async def call(client: McpClient, name: str, **arguments: Any) -> Any:
     return await client.ask("tools/call", name=name, arguments=arguments)
 
 
-async def call_telling(client: Client, name: str, **arguments: Any) -> Any:
+async def call_telling(client: McpClient, name: str, **arguments: Any) -> Any:
     """A call with a token for progress, and what is left of the tasks of 2025."""
-    exchange = await client.exchange()
+    exchange = await client.make_exchange()
     exchange.meta.progress_token = "p"
     params = {"name": name, "arguments": arguments, "task": {"ttl": 5}}
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
@@ -184,10 +186,12 @@ async def call_telling(client: Client, name: str, **arguments: Any) -> Any:
 
 def check_task(task: dict[str, Any]) -> None:
     """It is what the extension's own schema says."""
-    check("tasks-extension", "CreateTaskResult" if task["resultType"] == "task" else "GetTaskResult", task)
+    check_against_schema(
+        "tasks-extension", "CreateTaskResult" if task["resultType"] == "task" else "GetTaskResult", task
+    )
 
 
-async def settled(client: Client, task_id: str, *statuses: str) -> dict[str, Any]:
+async def settled(client: McpClient, task_id: str, *statuses: str) -> dict[str, Any]:
     """The task, as soon as it is in one of these states, or over."""
     wanted = statuses or ("completed", "failed", "cancelled")
     async with asyncio.timeout(WAIT_SECONDS):
@@ -202,7 +206,7 @@ async def settled(client: Client, task_id: str, *statuses: str) -> dict[str, Any
 def test_a_call_that_takes_long_becomes_a_task_with_the_result_of_the_call(tmp_path: Path) -> None:
     """MCP-244, MCP-246, MCP-172: flat handle; the result is what the call would have given; no progress of a task."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         handle = await call_telling(client, "wait", until="a")
         check_task(handle)
         assert handle["resultType"] == "task"
@@ -225,7 +229,7 @@ def test_a_call_that_takes_long_becomes_a_task_with_the_result_of_the_call(tmp_p
 def test_what_ends_in_time_is_answered_at_once_with_its_progress(tmp_path: Path) -> None:
     """MCP-242: the server alone decides; a leftover `task` parameter changes nothing (MCP-25)."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         result = await call_telling(client, "quick")
         assert (result["resultType"], result["content"][0]["text"]) == ("complete", "done")
         told = await client.back.next()
@@ -237,12 +241,12 @@ def test_what_ends_in_time_is_answered_at_once_with_its_progress(tmp_path: Path)
 def test_only_who_declares_the_extension_gets_tasks(tmp_path: Path) -> None:
     """MCP-241, MCP-243, MCP-253: no task, and no look at any id, for a request that does not declare it."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         handle = await call(client, "wait", until="a")
         client.features = frozenset()
         for method, more in METHODS:
             for task_id in (handle["taskId"], "nothing"):
-                with pytest.raises(Failed) as refused:
+                with pytest.raises(RpcFailure) as refused:
                     await client.ask(method, taskId=task_id, **more)
                 assert refused.value.code == -32021
                 assert refused.value.data == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
@@ -250,7 +254,7 @@ def test_only_who_declares_the_extension_gets_tasks(tmp_path: Path) -> None:
         gate("b").set()
         sync = await call(client, "wait", until="b")
         assert sync["resultType"] == "complete"
-        with pytest.raises(Failed) as refused:
+        with pytest.raises(RpcFailure) as refused:
             await call(client, "fail")
         assert refused.value.code == -32021
 
@@ -260,11 +264,11 @@ def test_only_who_declares_the_extension_gets_tasks(tmp_path: Path) -> None:
 def test_a_session_has_no_tasks_and_waits_for_a_tool_that_demands_one(tmp_path: Path) -> None:
     """MCP-261."""
 
-    async def story(client: Client) -> None:
-        old = client.as_of("2025-11-25")
+    async def story(client: McpClient) -> None:
+        old = client.with_revision("2025-11-25")
         result = await call(old, "fail")
         assert result["isError"] is True
-        with pytest.raises(Failed) as refused:
+        with pytest.raises(RpcFailure) as refused:
             await old.ask("tasks/get", taskId="x")
         assert refused.value.code == -32601
 
@@ -272,7 +276,7 @@ def test_a_session_has_no_tasks_and_waits_for_a_tool_that_demands_one(tmp_path: 
 
 
 def test_a_tool_that_is_always_waited_for_is_no_task(tmp_path: Path) -> None:
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         waiting = asyncio.create_task(call(client, "patient", until="a"))
         await asyncio.sleep(0.2)
         assert not waiting.done()
@@ -285,7 +289,7 @@ def test_a_tool_that_is_always_waited_for_is_no_task(tmp_path: Path) -> None:
 def test_a_tools_failure_is_a_completed_task_and_a_protocol_error_a_failed_one(tmp_path: Path) -> None:
     """MCP-247."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         failing = await settled(client, (await call(client, "fail"))["taskId"])
         assert failing["status"] == "completed"
         assert failing["result"]["isError"] is True
@@ -301,16 +305,16 @@ def test_a_tools_failure_is_a_completed_task_and_a_protocol_error_a_failed_one(t
 def test_a_task_is_its_callers_own(tmp_path: Path) -> None:
     """MCP-259, MCP-252: somebody else, another tenant, a changed id and an invented one all hear the same."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         task_id = (await call(client, "wait", until="a"))["taskId"]
-        others = [client.named("mallory"), client.named("local", "elsewhere")]
+        others = [client.with_principal("mallory"), client.with_principal("local", "elsewhere")]
         forged = task_id[:-2] + ("A" if task_id[-2] != "A" else "B") + task_id[-1]
         attempts = [(other, task_id) for other in others]
         attempts += [(client, forged), (client, ""), (client, "é"), (client, task_id + "="), (client, "A" * 44)]
         for who, asked in attempts:
             who.features = KNOWS
             for method, more in METHODS:
-                with pytest.raises(Failed) as refused:
+                with pytest.raises(RpcFailure) as refused:
                     await who.ask(method, taskId=asked, **more)
                 assert (refused.value.code, str(refused.value)) == (-32602, "there is no such task")
         assert (await client.ask("tasks/get", taskId=task_id))["status"] == "working"
@@ -331,10 +335,10 @@ def test_an_id_counts_for_its_time_and_no_longer() -> None:
 
 
 def test_a_task_too_old_to_be_asked_about_is_unknown(tmp_path: Path) -> None:
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         task_id = (await call(client, "fail"))["taskId"]
         await asyncio.sleep(0.06)
-        with pytest.raises(Failed) as refused:
+        with pytest.raises(RpcFailure) as refused:
             await client.ask("tasks/get", taskId=task_id)
         assert refused.value.code == -32602
 
@@ -344,14 +348,14 @@ def test_a_task_too_old_to_be_asked_about_is_unknown(tmp_path: Path) -> None:
 def test_answers_may_come_one_by_one_and_no_key_is_used_twice(tmp_path: Path) -> None:
     """MCP-249, MCP-250."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         task_id = (await call(client, "two_rounds"))["taskId"]
         task = await settled(client, task_id, "input_required")
         assert task["inputRequests"].keys() == {"first", "second"}
         assert task["inputRequests"]["first"]["method"] == "elicitation/create"
         ignored = await client.ask("tasks/update", taskId=task_id, inputResponses={"unknown": 5, "Second": None})
         assert ignored.keys() == {"resultType", "_meta"}
-        with pytest.raises(Failed) as refused:
+        with pytest.raises(RpcFailure) as refused:
             await client.ask("tasks/update", taskId=task_id, inputResponses={"first": {"action": "accept"}})
         assert refused.value.code == -32602
         await client.ask("tasks/update", taskId=task_id, inputResponses={"second": YES})
@@ -378,7 +382,7 @@ def test_answers_may_come_one_by_one_and_no_key_is_used_twice(tmp_path: Path) ->
 
 
 def test_two_updates_at_the_same_time_are_one_answer(tmp_path: Path) -> None:
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         task_id = (await call(client, "two_rounds"))["taskId"]
         await settled(client, task_id, "input_required")
         await asyncio.gather(
@@ -413,7 +417,7 @@ def test_a_partial_answer_outlives_the_process(tmp_path: Path) -> None:
 def test_a_task_that_has_all_its_answers_goes_on_whoever_died_meanwhile(tmp_path: Path) -> None:
     """The last answer was written down, and the process died before the tool was given it."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         task_id = (await call(client, "two_rounds"))["taskId"]
         await settled(client, task_id, "input_required")
         services = client.server.app.services
@@ -432,7 +436,7 @@ def test_a_task_that_has_all_its_answers_goes_on_whoever_died_meanwhile(tmp_path
 def test_the_ledger_does_not_tell_what_was_answered(tmp_path: Path) -> None:
     """A partial answer is sealed: it may be anything."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         task_id = (await call(client, "two_rounds"))["taskId"]
         await settled(client, task_id, "input_required")
         secret = {"action": "decline", "_meta": {"note": "swordfish-in-a-note"}}
@@ -451,7 +455,7 @@ def test_every_process_of_the_workspace_knows_the_task(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as client:
             task_id = (await call(client, "wait", until="a"))["taskId"]
-            async with talking(tmp_path, tools=TOOLS) as other:
+            async with connected_client(tmp_path, tools=TOOLS) as other:
                 other.features = KNOWS
                 assert (await other.ask("tasks/get", taskId=task_id))["status"] == "working"
                 gate("a").set()
@@ -464,7 +468,7 @@ def test_every_process_of_the_workspace_knows_the_task(tmp_path: Path) -> None:
 def test_a_task_is_canceled_and_canceling_again_changes_nothing(tmp_path: Path) -> None:
     """MCP-251, MCP-248: the acknowledgement says nothing of the task."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         for name, arguments, states in (
             ("wait", {"until": "never"}, ("working",)),
             ("two_rounds", {}, ("input_required",)),
@@ -483,7 +487,7 @@ def test_a_task_is_canceled_and_canceling_again_changes_nothing(tmp_path: Path) 
 
 
 def test_a_task_that_waits_for_a_person_ends_when_they_answer(tmp_path: Path) -> None:
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         app = client.server.app
         inbox = app.inbox(Identity("ann", "desk", frozenset({APPROVE})))
         for is_yes in (True, False):
@@ -507,7 +511,7 @@ def test_a_task_that_waits_for_a_person_ends_when_they_answer(tmp_path: Path) ->
 def test_rounds_of_questions_come_before_the_task(tmp_path: Path) -> None:
     """MCP-230: the first answer asks, the second is the handle."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         arguments = {"until": "a"}
         asked = await client.ask("tools/call", name="ask_then_wait", arguments=arguments)
         assert asked["resultType"] == "input_required"
@@ -528,7 +532,7 @@ def test_rounds_of_questions_come_before_the_task(tmp_path: Path) -> None:
 def test_a_client_that_leaves_before_it_has_a_handle_cancels_the_call(tmp_path: Path) -> None:
     """MCP-71, MCP-179: then, and not later."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         asking = asyncio.create_task(call(client, "wait", until="never"))
         live = client.server.app.services.live.calls
         async with asyncio.timeout(WAIT_SECONDS):
@@ -549,12 +553,12 @@ def test_a_client_that_leaves_before_it_has_a_handle_cancels_the_call(tmp_path: 
 def test_nobody_has_more_running_tasks_than_calls_at_once(tmp_path: Path) -> None:
     """MCP-290: what is beyond is waited for, and others are not concerned."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         limits = LimitSettings(calls_at_once=2)
         client.server.edge.settings = msgspec.structs.replace(client.server.edge.settings, limits=limits)
         handles = [await call(client, "wait", until="a") for _ in range(2)]
         third = asyncio.create_task(call(client, "wait", until="b"))
-        other = client.named("ann")
+        other = client.with_principal("ann")
         other.features = KNOWS
         assert (await call(other, "wait", until="a"))["resultType"] == "task"
         assert not third.done()
@@ -573,9 +577,9 @@ def test_nobody_has_more_running_tasks_than_calls_at_once(tmp_path: Path) -> Non
 def test_whoever_listens_hears_what_becomes_of_a_task(tmp_path: Path) -> None:
     """MCP-257: each piece of news is the whole task, as `tasks/get` shows it."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         task_id = (await call(client, "wait", until="a"))["taskId"]
-        exchange = await client.exchange()
+        exchange = await client.make_exchange()
         assert await filter_own_tasks(exchange, [task_id, "made up", task_id]) == [task_id]
         heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         following = asyncio.create_task(follow_tasks(exchange, [task_id], lambda name, task: heard.put_nowait(task)))
@@ -587,8 +591,8 @@ def test_whoever_listens_hears_what_becomes_of_a_task(tmp_path: Path) -> None:
         shown = await client.ask("tasks/get", taskId=task_id)
         assert {**last, "resultType": "complete", "_meta": shown["_meta"]} == shown
         await asyncio.wait_for(following, WAIT_SECONDS)
-        mallory = client.named("mallory")
-        assert await filter_own_tasks(await mallory.exchange(), [task_id]) == []
+        mallory = client.with_principal("mallory")
+        assert await filter_own_tasks(await mallory.make_exchange(), [task_id]) == []
 
     play(tmp_path, story)
 
@@ -599,7 +603,7 @@ def test_a_call_that_waits_for_its_turn_is_a_task_already(tmp_path: Path, name: 
     (tmp_path / "policy.toml").write_text(WRITES)
     arguments = {"until": "b"} if name == "alone" else {"what": "b"}
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         first = await call(client, "alone", until="a")
         handle = await call(client, name, **arguments)
         check_task(handle)
@@ -631,7 +635,7 @@ def test_a_call_that_waits_for_its_turn_is_a_task_already(tmp_path: Path, name: 
 def test_a_task_that_waits_for_its_turn_can_be_canceled_from_elsewhere(tmp_path: Path) -> None:
     """MCP-251: nothing ran."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         first = await call(client, "alone", until="a")
         here, there = [await call(client, "alone", until=name) for name in ("b", "c")]
         await client.ask("tasks/cancel", taskId=here["taskId"])
@@ -651,7 +655,7 @@ def test_a_task_that_waits_for_its_turn_can_be_canceled_from_elsewhere(tmp_path:
 def test_what_ends_the_wait_while_its_row_is_on_the_way_comes_after_that(tmp_path: Path, end: str) -> None:
     """MCP-245: rows come in order, whatever is quicker."""
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         first = await call(client, "alone", until="a")
         store = client.server.app.store
         commit, held = store.commit, asyncio.Event()
@@ -694,7 +698,7 @@ def test_a_call_that_waits_for_its_turn_is_counted_in_its_run_all_the_same(tmp_p
 
     async def main() -> None:
         GATES.clear()
-        async with talking(tmp_path, tools=[alone, once], task_after_seconds=0.05) as client:
+        async with connected_client(tmp_path, tools=[alone, once], task_after_seconds=0.05) as client:
             client.features = KNOWS
             await call(client, "alone", until="a")
             handles = [await call(client, "once") for _ in range(2)]
@@ -710,14 +714,14 @@ def test_a_key_is_not_taken_before_the_turn_of_its_call_comes(tmp_path: Path) ->
     """Nothing is on record of a call with a key until it runs: had its process died, the key would be used up for nothing."""
     (tmp_path / "policy.toml").write_text(WRITES)
 
-    async def keyed(client: Client) -> Any:
-        exchange = await client.exchange()
+    async def keyed(client: McpClient) -> Any:
+        exchange = await client.make_exchange()
         exchange.meta.idempotency_key = "k"
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                  "params": {"name": "write", "arguments": {"what": "b"}}}  # fmt: skip
         return json.loads((await client.answer(exchange, asked)).text)["result"]
 
-    async def story(client: Client) -> None:
+    async def story(client: McpClient) -> None:
         await call(client, "alone", until="a")
         asked = [asyncio.create_task(keyed(client)) for _ in range(2)]
         await asyncio.sleep(0.3)
@@ -733,7 +737,7 @@ def test_a_key_is_not_taken_before_the_turn_of_its_call_comes(tmp_path: Path) ->
     _verified(tmp_path)
 
 
-def _invocation(client: Client, handle: dict[str, Any]) -> str:
+def _invocation(client: McpClient, handle: dict[str, Any]) -> str:
     services = client.server.app.services
     ref = open_task_ref(services.sealing.secret, client.caller, handle["taskId"], services.wall())
     assert ref is not None
@@ -747,8 +751,8 @@ def _verified(folder: Path) -> None:
 
 def over_http(url: str, method: str, params: dict[str, Any], capabilities: dict[str, Any]) -> Any:
     """The result of one request to a real server."""
-    whole = body(method, {**params, "_meta": meta(capabilities)})
-    named = headers(method, params.get("name") or params.get("taskId"))
+    whole = make_body(method, {**params, "_meta": make_meta(capabilities)})
+    named = make_headers(method, params.get("name") or params.get("taskId"))
     request = Request(f"{url}/mcp", json.dumps(whole).encode(), {**named, "Content-Type": "application/json"})
     with urlopen(request, timeout=WAIT_SECONDS) as response:
         return json.loads(response.read())["result"]
@@ -779,8 +783,8 @@ def test_a_definition_may_demand_tasks_too(tmp_path: Path) -> None:
         (tmp_path / "tools/report.json").write_text(json.dumps(DEFINITION))
         rule = '[[rules]]\nid = "r"\ndecision = "allow"\ntool = "report"\nreason = "harmless"\n'
         (tmp_path / "policy.toml").write_text(rule)
-        async with talking(tmp_path, tools=[report]) as client:
-            with pytest.raises(Failed) as refused:
+        async with connected_client(tmp_path, tools=[report]) as client:
+            with pytest.raises(RpcFailure) as refused:
                 await call(client, "report")
             assert refused.value.code == -32021
             client.features = KNOWS
@@ -807,7 +811,7 @@ def test_progress_without_numbers_is_counted(tmp_path: Path) -> None:
     """MCP-170: it grows all the same."""
 
     async def main() -> None:
-        async with talking(tmp_path, tools=[wordy]) as client:
+        async with connected_client(tmp_path, tools=[wordy]) as client:
             assert (await call_telling(client, "wordy"))["content"][0]["text"] == "found"
             told = [(await client.back.next())["params"] for _ in range(2)]
             assert [(one["progress"], one["message"]) for one in told] == [(1, "looking"), (2, "still looking")]
@@ -829,7 +833,7 @@ def test_a_part_of_the_result_is_no_step_further(tmp_path: Path) -> None:
     """MCP-170: it grows, and never beyond its total by a whole step."""
 
     async def main() -> None:
-        async with talking(tmp_path, tools=[parts]) as client:
+        async with connected_client(tmp_path, tools=[parts]) as client:
             assert (await call_telling(client, "parts"))["content"][0]["text"] == "whole"
             told = [(await client.back.next())["params"] for _ in range(4)]
             assert [round(one["progress"], 6) for one in told] == [50, 50, 100, 100]
@@ -848,10 +852,10 @@ def test_without_its_header_a_task_is_asked_about_only_where_that_is_allowed(tmp
             folder = tmp_path / str(is_demanded)
             folder.mkdir()
             async with serving(folder, tools=[fail], settings=settings) as stand:
-                asked = body("tasks/get", {"taskId": "x", "_meta": meta({"extensions": {TASKS: {}}})})
-                without = await stand.ask("POST", "/mcp", asked, headers("tasks/get"))
+                asked = make_body("tasks/get", {"taskId": "x", "_meta": make_meta({"extensions": {TASKS: {}}})})
+                without = await stand.ask("POST", "/mcp", asked, make_headers("tasks/get"))
                 assert without.json()["error"]["code"] == (-32020 if is_demanded else -32602)
-                wrong = await stand.ask("POST", "/mcp", asked, headers("tasks/get", "y"))
+                wrong = await stand.ask("POST", "/mcp", asked, make_headers("tasks/get", "y"))
                 assert (wrong.status, wrong.json()["error"]["code"]) == (400, -32020)
 
     asyncio.run(main())

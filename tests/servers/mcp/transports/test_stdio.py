@@ -18,20 +18,20 @@ import pytest
 from ferrule.access.keys import Access
 from tests.cli.test_serve import TRANSPORT
 from tests.contracts.transports.fake_upstream import aml
-from tests.servers.mcp.piping import META, WAIT_SECONDS, PipeClient, piped, workspace
-from tests.servers.mcp.sessioning import ALL, REVISIONS, initialize, message
+from tests.servers.mcp.session_client import ALL, REVISIONS, make_initialize, make_message
+from tests.servers.mcp.stdio_client import META, WAIT_SECONDS, PipeClient, running_stdio_server, write_workspace
 
 SHUTDOWN_SECONDS = 2.0
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return workspace(tmp_path)
+    return write_workspace(tmp_path)
 
 
 @pytest.fixture
 def client(folder: Path) -> Iterator[PipeClient]:
-    with piped(folder) as opened:
+    with running_stdio_server(folder) as opened:
         yield opened
 
 
@@ -108,11 +108,11 @@ def test_a_hundred_calls_at_once(client: PipeClient) -> None:
         arguments = {"add": {"a": number, "b": 1}, "steps": {}, "long_text": {"size": 20_000}, "slow": {"seconds": 0.2}}
         meta = {**META, "progressToken": f"p{number}"} if number % 3 == 0 else {}
         params: dict[str, Any] = {"name": name, "arguments": arguments[name], "_meta": meta}
-        asked.append(message("tools/call", number, params=params))
+        asked.append(make_message("tools/call", number, params=params))
     client.write(b"".join(json.dumps(each).encode() + b"\n" for each in asked))
     answered: list[int] = []
     while len(answered) < 100:
-        said = client.next()
+        said = client.read_message()
         assert said["jsonrpc"] == "2.0"
         if "id" in said:
             assert "result" in said, said
@@ -131,11 +131,11 @@ def test_a_slow_tool_holds_nobody_up(client: PipeClient) -> None:
     assert client.call("add", a=1, b=1)["structuredContent"] == {"result": 2}
     modern = client.start("tools/call", name="slow", arguments={}, _meta=META)
     for request_id in (slow, modern, 999, "1", None):
-        client.send(message("notifications/cancelled", params={"requestId": request_id}))
-    client.send(message("notifications/cancelled", params=[1]))
-    client.send(message("notifications/cancelled"))
+        client.send(make_message("notifications/cancelled", params={"requestId": request_id}))
+    client.send(make_message("notifications/cancelled", params=[1]))
+    client.send(make_message("notifications/cancelled"))
     assert client.ask("ping")["result"] == {}
-    said = client.next()
+    said = client.read_message()
     assert said["id"] == thread
     client.close()
     assert {slow, modern}.isdisjoint(json.loads(line).get("id") for line in client.lines)
@@ -167,36 +167,36 @@ def test_what_cannot_be_read_is_answered_and_forgotten(client: PipeClient) -> No
         (b'{"jsonrpc":"2.0","id":9,"method":"ping","params":{"id":1},"id":10}', -32600, None),
     ):
         client.write(line + b"\n")
-        said = client.next()
+        said = client.read_message()
         assert said["error"]["code"] == code, line[:60]
         assert said.get("id") == request_id
         assert ("id" in said) == (request_id is not None)
     client.write(b"\n  \n\r\n")
-    client.send(message("notifications/nonsense", params=5))
+    client.send(make_message("notifications/nonsense", params=5))
     client.write(b'{"jsonrpc":"1.0","method":"notifications/wrong"}\n')
-    client.send(message(id=12345, result={}))
-    client.write(json.dumps(message("ping", "crlf")).encode() + b"\r\n")
-    assert client.next() == message(id="crlf", result={})
+    client.send(make_message(id=12345, result={}))
+    client.write(json.dumps(make_message("ping", "crlf")).encode() + b"\r\n")
+    assert client.read_message() == make_message(id="crlf", result={})
 
 
 def test_an_id_in_use_is_refused_by_its_name(client: PipeClient) -> None:
     """MCP-17, MCP-18: also where the request is plainly right otherwise."""
     client.begin()
-    asked = message("tools/call", 5, params={"name": "slow", "arguments": {"seconds": 0.3}})
+    asked = make_message("tools/call", 5, params={"name": "slow", "arguments": {"seconds": 0.3}})
     for said in (asked, asked):
         client.send(said)
-    refused = client.next()
+    refused = client.read_message()
     assert (refused["id"], refused["error"]["code"]) == (5, -32600)
-    assert client.next()["result"]["content"][0]["text"] == "done"
+    assert client.read_message()["result"]["content"][0]["text"] == "done"
 
 
 def test_sessions_can_be_switched_off(folder: Path) -> None:
     """MCP-13: the error names what is served, and what was asked for."""
     with (folder / "ferrule.toml").open("a") as settings:
         settings.write("[serve.mcp]\nsessions = false\n")
-    with piped(folder) as client:
-        client.send(initialize("2025-11-25"))
-        error = client.next()["error"]
+    with running_stdio_server(folder) as client:
+        client.send(make_initialize("2025-11-25"))
+        error = client.read_message()["error"]
         assert error["data"] == {"supported": ["2026-07-28"], "requested": "2025-11-25"}
         assert client.ask("server/discover", _meta=META)["result"]["supportedVersions"] == ["2026-07-28"]
 
@@ -206,15 +206,15 @@ def test_a_line_has_a_bound(folder: Path) -> None:
     (folder / "ferrule.toml").write_text(
         '[functions]\nmodules = ["functions.py"]\n[serve.limits]\nbody_bytes = 10000\n'
     )
-    with piped(folder) as client:
+    with running_stdio_server(folder) as client:
         client.begin()
         for size in (10_001, 70_000, 500_000):
             client.write(b"x" * size + b"\n")
-            assert client.next()["error"]["code"] == -32600
+            assert client.read_message()["error"]["code"] == -32600
             assert client.ask("ping")["result"] == {}
-        long = message("ping", 1, params={"text": "y" * 9000})
+        long = make_message("ping", 1, params={"text": "y" * 9000})
         client.send(long)
-        assert client.next() == message(id=1, result={})
+        assert client.read_message() == make_message(id=1, result={})
         assert client.call("long_text", size=20_000)["content"][0]["text"] == "x" * 20_000
 
 
@@ -222,22 +222,22 @@ def test_a_message_is_one_line(client: PipeClient) -> None:
     """MCP-28: what has line breaks in it is escaped; ids keep their type (MCP-16)."""
     client.begin()
     for request_id in ("a\nb", "\u2028", "ü", 0, -7, 2**53):
-        client.send(message("ping", params={}, id=request_id))
-        assert client.next() == message(id=request_id, result={})
+        client.send(make_message("ping", params={}, id=request_id))
+        assert client.read_message() == make_message(id=request_id, result={})
 
 
 def test_the_client_is_asked(client: PipeClient) -> None:
     """MCP-177, MCP-207, MCP-208: over the same pipe; a cancelled call takes its question back."""
     client.begin(capabilities=ALL)
     client.start("tools/call", name="who", arguments={})
-    asked = client.next()
+    asked = client.read_message()
     assert asked["method"] == "elicitation/create"
-    client.send(message(id=asked["id"], result={"action": "accept", "content": {"name": "Ann"}}))
-    assert client.next()["result"]["content"][0]["text"] == "hello Ann"
+    client.send(make_message(id=asked["id"], result={"action": "accept", "content": {"name": "Ann"}}))
+    assert client.read_message()["result"]["content"][0]["text"] == "hello Ann"
     number = client.start("tools/call", name="who", arguments={})
-    asked = client.next()
-    client.send(message("notifications/cancelled", params={"requestId": number}))
-    taken_back = client.next()
+    asked = client.read_message()
+    client.send(make_message("notifications/cancelled", params={"requestId": number}))
+    taken_back = client.read_message()
     assert taken_back["method"] == "notifications/cancelled"
     assert taken_back["params"]["requestId"] == asked["id"]
     client.begin()
@@ -247,26 +247,26 @@ def test_the_client_is_asked(client: PipeClient) -> None:
 def test_batches_are_for_the_oldest_revision(client: PipeClient) -> None:
     """MCP-21, MCP-22: one answer for all of its requests."""
     client.begin("2025-03-26")
-    slow = message("tools/call", 2, params={"name": "slow", "arguments": {"seconds": 0.05}})
-    client.send([message("ping", 1), message("notifications/x"), slow, message("ping", "3")])
-    assert sorted(str(each["id"]) for each in client.next()) == ["1", "2", "3"]
-    client.send([message("notifications/x")])
+    slow = make_message("tools/call", 2, params={"name": "slow", "arguments": {"seconds": 0.05}})
+    client.send([make_message("ping", 1), make_message("notifications/x"), slow, make_message("ping", "3")])
+    assert sorted(str(each["id"]) for each in client.read_message()) == ["1", "2", "3"]
+    client.send([make_message("notifications/x")])
     client.send([])
-    assert client.next()["error"]["code"] == -32600
-    client.send([message("ping", 1), initialize("2025-03-26")])
-    assert client.next()["error"]["code"] == -32600
+    assert client.read_message()["error"]["code"] == -32600
+    client.send([make_message("ping", 1), make_initialize("2025-03-26")])
+    assert client.read_message()["error"]["code"] == -32600
 
 
 def test_changes_are_told(client: PipeClient, folder: Path) -> None:
     """MCP-153, MCP-240, MCP-236: a session hears of them; so does a subscription, which ends with the pipe."""
     client.begin()
     listening = client.start("subscriptions/listen", _meta=META, notifications={"toolsListChanged": True})
-    acknowledged = client.next()
+    acknowledged = client.read_message()
     assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
     subprocess.run(
         [sys.executable, "-m", "ferrule", "disable", "add", "--workspace", str(folder)], check=True, capture_output=True
     )
-    told = [client.next(), client.next()]
+    told = [client.read_message(), client.read_message()]
     assert [each["method"] for each in told] == ["notifications/tools/list_changed"] * 2
     tags = [each.get("params", {}).get("_meta", {}) for each in told]
     assert sorted(map(len, tags)) == [0, 1]
@@ -278,17 +278,17 @@ def test_changes_are_told(client: PipeClient, folder: Path) -> None:
 
 def test_changed_definitions_are_taken_and_told(tmp_path: Path) -> None:
     """MCP-153, MCP-163: those that changed since the catalog was built, and those that change meanwhile."""
-    workspace(tmp_path)
+    write_workspace(tmp_path)
     (tmp_path / "one.tool.md").write_text(aml("one", TRANSPORT))
-    with piped(tmp_path) as client:
+    with running_stdio_server(tmp_path) as client:
         client.begin()
         client.close()
     (tmp_path / "two.tool.md").write_text(aml("two", TRANSPORT))
-    with piped(tmp_path) as client:
+    with running_stdio_server(tmp_path) as client:
         client.begin()
         for name in ("two", "three"):
             (tmp_path / f"{name}.tool.md").write_text(aml(name, TRANSPORT))
-            assert client.next()["method"] == "notifications/tools/list_changed"
+            assert client.read_message()["method"] == "notifications/tools/list_changed"
             listed = {tool["name"] for tool in client.ask("tools/list")["result"]["tools"]}
             assert name in listed and "one" in listed
         client.close()
@@ -297,7 +297,7 @@ def test_changed_definitions_are_taken_and_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["closed", "SIGTERM", "SIGINT"])
 def test_the_end_is_prompt_and_leaves_nobody_behind(folder: Path, how: str) -> None:
     """MCP-33: exit 0 within two seconds, whatever is going on; children are ended, too."""
-    with piped(folder) as client:
+    with running_stdio_server(folder) as client:
         client.begin()
         client.start("tools/call", name="parent", arguments={})
         client.start("tools/call", name="stubborn", arguments={})
@@ -320,17 +320,17 @@ def test_the_end_is_prompt_and_leaves_nobody_behind(folder: Path, how: str) -> N
 
 def test_what_was_asked_before_the_end_is_answered(folder: Path) -> None:
     """A client may write, close, and then read."""
-    with piped(folder) as client:
-        client.send(initialize())
+    with running_stdio_server(folder) as client:
+        client.send(make_initialize())
         for number in range(20):
-            client.send(message("tools/call", number, params={"name": "add", "arguments": {"a": number, "b": 0}}))
+            client.send(make_message("tools/call", number, params={"name": "add", "arguments": {"a": number, "b": 0}}))
         client.close()
         assert len(client.lines) == 21
 
 
 def test_a_file_can_stand_in_for_a_client(folder: Path) -> None:
     """Standard input and output may be files."""
-    words = [message("ping", number) for number in range(3)]
+    words = [make_message("ping", number) for number in range(3)]
     (folder / "in.txt").write_text("".join(json.dumps(each) + "\n" for each in words))
     with open(folder / "in.txt") as given, open(folder / "out.txt", "w") as taken:
         command = [sys.executable, "-m", "ferrule", "serve", "--stdio", "--workspace", str(folder)]
@@ -340,12 +340,12 @@ def test_a_file_can_stand_in_for_a_client(folder: Path) -> None:
 
 def test_a_client_that_is_killed_leaves_no_server_behind(folder: Path) -> None:
     """MCP-33: with a call that is running, too."""
-    call = message("tools/call", 1, params={"name": "slow", "arguments": {}})
+    call = make_message("tools/call", 1, params={"name": "slow", "arguments": {}})
     program = (
         "import subprocess, sys, time\n"
         f"p = subprocess.Popen([sys.executable, '-m', 'ferrule', 'serve', '--stdio', '--workspace', {str(folder)!r}],"
         " stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)\n"
-        f"p.stdin.write({(json.dumps(initialize()) + chr(10)).encode()!r}); p.stdin.flush()\n"
+        f"p.stdin.write({(json.dumps(make_initialize()) + chr(10)).encode()!r}); p.stdin.flush()\n"
         "p.stdout.readline()\n"
         f"p.stdin.write({(json.dumps(call) + chr(10)).encode()!r})\n"
         "p.stdin.flush()\n"
@@ -371,8 +371,8 @@ def test_a_client_that_does_not_read_is_waited_for(client: PipeClient) -> None:
     """Answers wait, and nothing is lost: more than any pipe holds, written before anything is read."""
     client.begin()
     for number in range(100):
-        client.send(message("tools/call", number, params={"name": "long_text", "arguments": {"size": 10_000}}))
-    sizes = [len(client.next()["result"]["content"][0]["text"]) for _ in range(100)]
+        client.send(make_message("tools/call", number, params={"name": "long_text", "arguments": {"size": 10_000}}))
+    sizes = [len(client.read_message()["result"]["content"][0]["text"]) for _ in range(100)]
     assert sizes == [10_000] * 100
 
 
@@ -382,16 +382,16 @@ def test_the_caller_is_whoever_the_environment_says(folder: Path) -> None:
     owner = access.local_owner()
     _, ann = access.add(owner, "ann", ["call"])
     _, only_approves = access.add(owner, "ben", ["approve"])
-    with piped(folder, {"FERRULE_TOKEN": ann}) as client:
+    with running_stdio_server(folder, {"FERRULE_TOKEN": ann}) as client:
         client.begin()
         client.call("add", a=1, b=1)
         client.close()
     command = [sys.executable, "-m", "ferrule", "log", "--workspace", str(folder), "--json"]
     assert '"ann"' in subprocess.run(command, capture_output=True, text=True, check=True, timeout=WAIT_SECONDS).stdout
     for token in (only_approves, "frl_nonsense"):
-        with piped(folder, {"FERRULE_TOKEN": token}) as client:
-            client.send(initialize())
-            assert client.line() is None
+        with running_stdio_server(folder, {"FERRULE_TOKEN": token}) as client:
+            client.send(make_initialize())
+            assert client.read_line() is None
             assert client.process.wait(WAIT_SECONDS) == 2
 
 
@@ -400,7 +400,7 @@ def test_a_conversation_ends_with_its_key(folder: Path) -> None:
     access = Access(folder)
     owner = access.local_owner()
     token, ann = access.add(owner, "ann", ["call"])
-    with piped(folder, {"FERRULE_TOKEN": ann}) as client:
+    with running_stdio_server(folder, {"FERRULE_TOKEN": ann}) as client:
         client.begin()
         client.call("add", a=1, b=1)
         access.rotate(owner, token.id, 0)  # the same key

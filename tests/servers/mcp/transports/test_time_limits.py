@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ferrule.model.serving import LimitSettings
 from tests.driven import driven
-from tests.servers.mcp.sessioning import begin, gate, sessions
+from tests.servers.mcp.session_client import begin_session, gate, running_session_server
 from tests.servers.stand import Open
 
 
@@ -23,8 +23,8 @@ async def whole(opened: Open) -> bytes:
 @driven
 async def test_a_call_that_takes_too_long_goes_on_without_its_client(tmp_path: Path) -> None:
     """MCP-180: the client is told how to get the result later; the tool is not stopped, and quick calls are not touched."""
-    async with sessions(tmp_path, limits=LimitSettings(request_seconds=0.3)) as stand:
-        talk = await begin(stand)
+    async with running_session_server(tmp_path, limits=LimitSettings(request_seconds=0.3)) as stand:
+        talk = await begin_session(stand)
         opened = talk.start("tools/call", name="held_apart", arguments={})
         await asyncio.wait_for(gate().entered.wait(), 20)
         assert (await talk.call("add", a=1, b=2))["structuredContent"] == {"result": 3}
@@ -38,8 +38,8 @@ async def test_a_call_that_takes_too_long_goes_on_without_its_client(tmp_path: P
 @driven
 async def test_a_tool_that_cannot_go_on_alone_is_stopped(tmp_path: Path) -> None:
     """MCP-180: it only reads, so nothing is lost."""
-    async with sessions(tmp_path, limits=LimitSettings(request_seconds=0.3)) as stand:
-        talk = await begin(stand)
+    async with running_session_server(tmp_path, limits=LimitSettings(request_seconds=0.3)) as stand:
+        talk = await begin_session(stand)
         body = await whole(talk.start("tools/call", name="held", arguments={}))
         assert b'"isError":true' in body
         assert gate().cancelled.is_set()
@@ -48,8 +48,8 @@ async def test_a_tool_that_cannot_go_on_alone_is_stopped(tmp_path: Path) -> None
 @driven
 async def test_each_call_has_its_own_time(tmp_path: Path) -> None:
     """Two calls with the same arguments, one after the other: the second is not ended with the first."""
-    async with sessions(tmp_path, limits=LimitSettings(request_seconds=1.0)) as stand:
-        talk = await begin(stand)
+    async with running_session_server(tmp_path, limits=LimitSettings(request_seconds=1.0)) as stand:
+        talk = await begin_session(stand)
         first = talk.start("tools/call", name="held", arguments={})
         await asyncio.wait_for(gate().entered.wait(), 20)
         await asyncio.sleep(0.7)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ferrule.servers.mcp.wire.blocks import project_blocks
-from tests.servers.mcp.talking import REVISIONS
+from tests.servers.mcp.direct_client import REVISIONS
 
 MODERN = REVISIONS[0]
 PNG = base64.b64encode(b"\x89PNG").decode()

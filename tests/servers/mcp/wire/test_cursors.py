@@ -9,8 +9,8 @@ import pytest
 
 import ferrule
 from ferrule.model.tool import Tool
+from tests.servers.mcp.direct_client import RpcFailure, connected_client, in_loop
 from tests.servers.mcp.methods.views.test_names import tool
-from tests.servers.mcp.talking import Failed, in_loop, talking
 
 
 def tools(count: int) -> list[Tool]:
@@ -21,18 +21,18 @@ def tools(count: int) -> list[Tool]:
 @in_loop
 async def test_a_forged_cursor_is_refused(tmp_path: Path, cursor: Any) -> None:
     """MCP-167."""
-    async with talking(tmp_path, tools=tools(3), page_size=2) as client:
-        with pytest.raises(Failed) as failed:
+    async with connected_client(tmp_path, tools=tools(3), page_size=2) as client:
+        with pytest.raises(RpcFailure) as failed:
             await client.ask("tools/list", cursor=cursor)
         assert failed.value.code == -32602
 
 
 @in_loop
 async def test_a_cursor_that_was_changed_is_refused(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=tools(3), page_size=2) as client:
+    async with connected_client(tmp_path, tools=tools(3), page_size=2) as client:
         cursor = (await client.ask("tools/list"))["nextCursor"]
         for changed in (cursor[:-4], cursor + "AAAA", cursor[:10] + ("A" if cursor[10] != "A" else "B") + cursor[11:]):
-            with pytest.raises(Failed) as failed:
+            with pytest.raises(RpcFailure) as failed:
                 await client.ask("tools/list", cursor=changed)
             assert failed.value.code == -32602
 
@@ -41,13 +41,15 @@ async def test_a_cursor_that_was_changed_is_refused(tmp_path: Path) -> None:
 async def test_a_cursor_is_of_one_method_and_one_kind_of_caller(tmp_path: Path) -> None:
     """MCP-168: not of another method, nor of another tenant."""
     given = [*tools(3), *(_prompt(number) for number in range(3))]
-    async with talking(tmp_path, tools=given, page_size=2) as client:
+    async with connected_client(tmp_path, tools=given, page_size=2) as client:
         cursor = (await client.ask("tools/list"))["nextCursor"]
-        for other, method in ((client, "prompts/list"), (client.named("eve", "elsewhere"), "tools/list")):
-            with pytest.raises(Failed) as failed:
+        for other, method in ((client, "prompts/list"), (client.with_principal("eve", "elsewhere"), "tools/list")):
+            with pytest.raises(RpcFailure) as failed:
                 await other.ask(method, cursor=cursor)
             assert failed.value.code == -32602
-        assert (await client.named("somebody").ask("tools/list", cursor=cursor))["tools"][0]["name"] == "tool_2"
+        assert (await client.with_principal("somebody").ask("tools/list", cursor=cursor))["tools"][0][
+            "name"
+        ] == "tool_2"
 
 
 def _prompt(number: int) -> Any:
@@ -62,7 +64,7 @@ def _prompt(number: int) -> Any:
 @in_loop
 async def test_a_cursor_outlives_the_process_that_gave_it(tmp_path: Path) -> None:
     """MCP-168: any replica of the workspace goes on with it, after a restart, too."""
-    async with talking(tmp_path, tools=tools(5), page_size=2) as client:
+    async with connected_client(tmp_path, tools=tools(5), page_size=2) as client:
         cursor = (await client.ask("tools/list"))["nextCursor"]
-    async with talking(tmp_path, tools=tools(5), page_size=2) as client:
+    async with connected_client(tmp_path, tools=tools(5), page_size=2) as client:
         assert [one["name"] for one in (await client.ask("tools/list", cursor=cursor))["tools"]] == ["tool_2", "tool_3"]

@@ -13,7 +13,7 @@ from ferrule.model.tool import SafetyFacts, Tool, infer_facts, raw
 from ferrule.model.upstreams import McpServerSettings
 from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments
 from ferrule.servers.mcp.wire.projection import output_schema, project_tool, wraps_output
-from tests.servers.mcp.talking import REVISIONS
+from tests.servers.mcp.direct_client import REVISIONS
 
 MODERN, S11, S6, S3 = REVISIONS
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

@@ -14,8 +14,8 @@ import ferrule
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.model.failure import ERROR_CLASSES, MEANINGS, Stop, tool_error
 from ferrule.servers.mcp.wire.results import advice
-from tests.servers.mcp.published import check
-from tests.servers.mcp.talking import REVISIONS, Client, in_loop, talking
+from tests.servers.mcp.direct_client import REVISIONS, McpClient, connected_client, in_loop
+from tests.servers.mcp.published_schemas import check_against_schema
 
 MODERN, S11, S6, S3 = REVISIONS
 PNG = base64.b64encode(b"\x89PNG").decode()
@@ -120,17 +120,17 @@ def pretends(fails: bool) -> Output:
 TOOLS = [relayed, pretends, gives, numbers, perhaps, pair, blocks, large, many, fails]
 
 
-async def call(client: Client, revision: str, name: str, **arguments: Any) -> dict[str, Any]:
+async def call(client: McpClient, revision: str, name: str, **arguments: Any) -> dict[str, Any]:
     """The result of a call, checked against the specification's own schema."""
-    found: dict[str, Any] = await client.as_of(revision).ask("tools/call", name=name, arguments=arguments)
-    check(revision, "CallToolResult", found)
+    found: dict[str, Any] = await client.with_revision(revision).ask("tools/call", name=name, arguments=arguments)
+    check_against_schema(revision, "CallToolResult", found)
     return found
 
 
 @in_loop
 async def test_structured_content_is_what_a_revision_may_have(tmp_path: Path) -> None:
     """MCP-14, MCP-144, MCP-145, MCP-146, MCP-148: any value, an object, or none; the text says the same."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         for kind, value in {"object": {"a": 1}, "list": [1, 2], "number": 5, "flag": False}.items():
             for revision in REVISIONS:
                 result = await call(client, revision, "gives", kind=kind)
@@ -152,10 +152,12 @@ async def test_with_an_output_schema_there_is_a_value_that_fits_it(tmp_path: Pat
         ("perhaps", {"given": False}, None),
         ("pair", {}, {"a": 1, "b": 2}),
     ]
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         for name, arguments, value in cases:
             for revision in (MODERN, S11, S6):
-                listed = {tool["name"]: tool for tool in await client.as_of(revision).every("tools/list", "tools")}
+                listed = {
+                    tool["name"]: tool for tool in await client.with_revision(revision).list_all("tools/list", "tools")
+                }
                 result = await call(client, revision, name, **arguments)
                 is_wrapped = revision != MODERN and not isinstance(value, dict)
                 assert result["structuredContent"] == ({"result": value} if is_wrapped else value)
@@ -172,7 +174,7 @@ def _fits(schema: Any, value: Any) -> None:
 @in_loop
 async def test_blocks_are_those_that_a_revision_knows(tmp_path: Path) -> None:
     """MCP-142: the oldest has no links, no `_meta` and no `lastModified`."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         for revision in (MODERN, S11, S6):
             assert (await call(client, revision, "blocks"))["content"] == list(BLOCKS)
         oldest = (await call(client, S3, "blocks"))["content"]
@@ -185,7 +187,7 @@ async def test_blocks_are_those_that_a_revision_knows(tmp_path: Path) -> None:
 @in_loop
 async def test_an_output_that_is_kept_elsewhere_is_a_preview_and_a_link(tmp_path: Path) -> None:
     """What is too long to be shown can be read as a resource, by whoever made the call."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         for revision in REVISIONS:
             result = await call(client, revision, "large", structured=False)
             text, link = result["content"]
@@ -196,7 +198,7 @@ async def test_an_output_that_is_kept_elsewhere_is_a_preview_and_a_link(tmp_path
                 assert "ferrule-payload:" in link["text"]
                 continue
             assert (link["type"], link["mimeType"]) == ("resource_link", "text/plain")
-            whole = await client.as_of(revision).ask("resources/read", uri=link["uri"])
+            whole = await client.with_revision(revision).ask("resources/read", uri=link["uri"])
             assert whole["contents"][0]["text"] == "many words " * 20_000
             assert link["size"] == len("many words " * 20_000)
 
@@ -204,7 +206,7 @@ async def test_an_output_that_is_kept_elsewhere_is_a_preview_and_a_link(tmp_path
 @in_loop
 async def test_a_promised_value_that_is_too_large_is_no_success_without_it(tmp_path: Path) -> None:
     """MCP-147: clients refuse a success that breaks its output schema; the model is told that the work is done."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         for revision in (MODERN, S11, S6):
             result = await call(client, revision, "many")
             assert result["isError"] is True
@@ -217,7 +219,7 @@ async def test_a_promised_value_that_is_too_large_is_no_success_without_it(tmp_p
 @in_loop
 async def test_what_failed_says_so_and_what_helps(tmp_path: Path) -> None:
     """MCP-149, MCP-151, MCP-289: no structured content, no paths of ours, and advice that a model can follow."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         for revision in REVISIONS:
             late = await call(client, revision, "fails", how="late")
             assert late["isError"] is True
@@ -244,7 +246,7 @@ async def test_what_failed_says_so_and_what_helps(tmp_path: Path) -> None:
 @in_loop
 async def test_what_was_achieved_comes_after_what_went_wrong(tmp_path: Path) -> None:
     """MCP-149."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         result = await call(client, MODERN, "fails", how="partly")
         assert result["content"][0]["text"].startswith("one of two is done")
         assert json.loads(result["content"][1]["text"]) == {"done": 1}
@@ -266,7 +268,7 @@ def test_every_class_of_error_has_advice(kind: Any, has_run: bool) -> None:
 @in_loop
 async def test_what_another_server_gave_is_passed_on_as_it_came(tmp_path: Path) -> None:
     """MCP-142, section 29: blocks and `_meta` verbatim, beside what is ours."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         for revision in REVISIONS:
             result = await call(client, revision, "relayed")
             assert result["content"] == [{"type": "text", "text": "as it came", "com.example/x": 1}]
@@ -278,7 +280,7 @@ async def test_what_another_server_gave_is_passed_on_as_it_came(tmp_path: Path) 
 @in_loop
 async def test_a_server_behind_us_is_not_taken_for_us(tmp_path: Path) -> None:
     """MCP-14, MCP-105, MCP-107: each name stands once, and who answers is who is asked."""
-    async with talking(tmp_path, tools=TOOLS) as client:
+    async with connected_client(tmp_path, tools=TOOLS) as client:
         for revision in REVISIONS:
             for fails in (False, True):
                 meta = (await call(client, revision, "pretends", fails=fails))["_meta"]

@@ -16,7 +16,7 @@ import ferrule
 from ferrule.model.tool import Tool, raw
 from ferrule.schema.inlining import NotInlinable, inline
 from ferrule.schema.walk import positions
-from tests.servers.oxp.desk import BINDINGS, desk
+from tests.servers.oxp.oxp_server import BINDINGS, running_oxp_server
 from tests.servers.oxp.schemas import EXCLUDED, LISTED, fits
 from tests.servers.oxp.written import definition
 
@@ -44,7 +44,7 @@ TREE = {
 
 
 def listed(folder: Path, tools: list[Any], definitions: list[Any], toml: str = "") -> list[dict[str, Any]]:
-    with desk(folder, definitions=definitions, toml=toml, policy=ALLOW, tools=tools) as made:
+    with running_oxp_server(folder, definitions=definitions, toml=toml, policy=ALLOW, tools=tools) as made:
         reply = made.ask("GET", "/oxp/tools")
         assert reply.status == 200
         body = reply.json()
@@ -137,7 +137,7 @@ def test_more_tools_than_a_surface_shows_are_all_listed_and_callable(tmp_path: P
             return 1
 
         made.append(one)
-    with desk(tmp_path, definitions=[], toml="", policy=ALLOW, tools=made) as served:
+    with running_oxp_server(tmp_path, definitions=[], toml="", policy=ALLOW, tools=made) as served:
         assert len(served.ask("GET", "/oxp/tools").json()["tools"]) == 60
         assert served.call(tool_id="many.tool_59").json()["result"]["value"] == 1
 

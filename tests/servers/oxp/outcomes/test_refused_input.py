@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ferrule
-from tests.servers.oxp.desk import Desk, desk
+from tests.servers.oxp.oxp_server import OxpTestServer, running_oxp_server
 from tests.servers.oxp.written import definition
 
 RAN: list[str] = []
@@ -50,9 +50,11 @@ def find(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OxpTestServer]:
     written = [definition("Greeter.Greet@1.0.0", NAMED, {}), definition("Greeter.Count@1.0.0", COUNTED, {})]
-    with desk(tmp_path_factory.mktemp("oxp"), definitions=written, tools=[greet, count, find], policy=ALLOW) as one:
+    with running_oxp_server(
+        tmp_path_factory.mktemp("oxp"), definitions=written, tools=[greet, count, find], policy=ALLOW
+    ) as one:
         yield one
 
 
@@ -64,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         ({"name": 5}, "name"),
     ],
 )
-def test_what_a_tool_refuses_before_it_runs_is_a_422(made: Desk, given: dict[str, Any], told: str) -> None:
+def test_what_a_tool_refuses_before_it_runs_is_a_422(made: OxpTestServer, given: dict[str, Any], told: str) -> None:
     """OXP-23, OXP-24, OXP-28: and corrected input is another try of the same call."""
     RAN.clear()
     call_id = f"of {told}"
@@ -77,7 +79,7 @@ def test_what_a_tool_refuses_before_it_runs_is_a_422(made: Desk, given: dict[str
     assert RAN == ["ada"]
 
 
-def test_a_tool_that_ran_and_finds_fault_with_its_input_has_failed(made: Desk) -> None:
+def test_a_tool_that_ran_and_finds_fault_with_its_input_has_failed(made: OxpTestServer) -> None:
     """OXP-22"""
     RAN.clear()
     replies = [made.call(tool_id="Greeter.find", call_id="ran", input={"name": "ada"}) for _ in range(2)]
@@ -86,7 +88,7 @@ def test_a_tool_that_ran_and_finds_fault_with_its_input_has_failed(made: Desk) -
     assert made.call(tool_id="Greeter.find", call_id="ran", input={"name": "eve"}).status == 400
 
 
-def test_each_parameter_is_told_everything_that_is_wrong_with_it(made: Desk) -> None:
+def test_each_parameter_is_told_everything_that_is_wrong_with_it(made: OxpTestServer) -> None:
     """OXP-35"""
     reply = made.call(tool_id="Greeter.Count", input={"names": ["a", 5], "upto": 1.5, "more": 1, "most": 2})
     assert reply.status == 422

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from tests.infra.clouds.far import Asked, Reply, far
-from tests.servers.oxp.desk import BINDINGS, desk
+from tests.servers.oxp.oxp_server import BINDINGS, running_oxp_server
 
 TOKENS = {"access_token": "granted-0123456789", "token_type": "bearer", "expires_in": 3600, "scope": "mail.read"}
 
@@ -24,7 +24,7 @@ def test_a_challenge_can_be_followed_polled_and_forgotten(tmp_path: Path) -> Non
     def answer(asked: Asked) -> Reply:
         return Reply(200, TOKENS, {"Content-Type": "application/json"})
 
-    with far(answer) as provider, desk(tmp_path, toml=toml(provider.url)) as made:
+    with far(answer) as provider, running_oxp_server(tmp_path, toml=toml(provider.url)) as made:
         request = {
             "tool_id": "Mail.Read",
             "call_id": "one-and-the-same",
@@ -41,7 +41,7 @@ def test_a_challenge_can_be_followed_polled_and_forgotten(tmp_path: Path) -> Non
         check = urlsplit(challenge["check_url"])
         assert check.netloc == "localhost:8787"
         assert made.ask("GET", check.path).json()["status"] == "pending"
-        made.do(made.stand.app.authorizations.complete(asked["state"][0], "code"))
+        made.run(made.stand.app.authorizations.complete(asked["state"][0], "code"))
         assert made.ask("GET", check.path).json()["status"] == "completed"
         value = made.call(**request).json()["result"]["value"]
         assert value == {"for": "ada", "echo": "[REDACTED]"}
@@ -52,7 +52,10 @@ def test_a_challenge_can_be_followed_polled_and_forgotten(tmp_path: Path) -> Non
 
 def test_a_token_that_comes_with_the_call_is_used_instead(tmp_path: Path) -> None:
     """OXP-38: and goes to this tool only."""
-    with far(lambda asked: Reply(200, TOKENS)) as provider, desk(tmp_path, toml=toml(provider.url)) as made:
+    with (
+        far(lambda asked: Reply(200, TOKENS)) as provider,
+        running_oxp_server(tmp_path, toml=toml(provider.url)) as made,
+    ):
         context = {
             "user_id": "ada",
             "authorization": [{"id": "google", "token": "brought-0123456789"}],
@@ -72,10 +75,10 @@ def test_an_approved_call_waits_for_its_token_to_be_brought_again(tmp_path: Path
         "authorization": [{"id": "google", "token": "brought-0123456789"}],
         "secrets": [{"id": "POST_KEY", "value": "key-0123456789"}],
     }
-    with desk(tmp_path, policy=policy) as made:
+    with running_oxp_server(tmp_path, policy=policy) as made:
         first = made.call(tool_id="Mail.Read", call_id="asked", context=context).json()["result"]["error"]
         assert first["pending"] is True
-        from tests.servers.oxp.test_table import approve  # noqa: PLC0415
+        from tests.servers.oxp.test_request_table import approve  # noqa: PLC0415
 
         approve(made, first["invocation_id"])
         assert made.ran.credentials == []
@@ -83,6 +86,6 @@ def test_an_approved_call_waits_for_its_token_to_be_brought_again(tmp_path: Path
         assert done["value"] == {"for": "ada", "echo": "[REDACTED]"}
         assert made.call(tool_id="Mail.Read", call_id="asked", context=context).json()["result"] == done
         assert len(made.ran.credentials) == 1
-        made.do(made.stand.app.store.flush())
+        made.run(made.stand.app.store.flush())
         stored = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
         assert b"brought-0123456789" not in stored and b"key-0123456789" not in stored

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.model.serving import LimitSettings, ServeSettings
-from tests.servers.oxp.desk import Desk, desk
+from tests.servers.oxp.oxp_server import OxpTestServer, running_oxp_server
 from tests.servers.oxp.schemas import fits, of_status
 from tests.servers.oxp.written import definition
 
@@ -20,9 +20,9 @@ CALL = "/oxp/tools/call"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OxpTestServer]:
     few = ServeSettings(auth=False, limits=LimitSettings(body_bytes=100_000))
-    with desk(tmp_path_factory.mktemp("oxp"), few) as made:
+    with running_oxp_server(tmp_path_factory.mktemp("oxp"), few) as made:
         yield made
 
 
@@ -43,7 +43,7 @@ BODIES = st.one_of(
 
 @given(BODIES)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_body_gets_a_proper_answer(served: Desk, body: bytes) -> None:
+def test_any_body_gets_a_proper_answer(served: OxpTestServer, body: bytes) -> None:
     reply = served.ask("POST", CALL, body, {"Content-Type": "application/json"})
     assert reply.status in (400, 422), reply
     assert fits(reply.json(), of_status(reply.status, CALL))
@@ -52,7 +52,7 @@ def test_any_body_gets_a_proper_answer(served: Desk, body: bytes) -> None:
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=4))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_input_is_judged_by_the_schema(served: Desk, given_input: dict[str, Any]) -> None:
+def test_any_input_is_judged_by_the_schema(served: OxpTestServer, given_input: dict[str, Any]) -> None:
     reply = served.call(tool_id="Calculator.Add", input=given_input)
     assert reply.status in (200, 422)
     assert (reply.status == 200) == (given_input.keys() == {"a", "b"})
@@ -73,18 +73,18 @@ def test_any_input_is_judged_by_the_schema(served: Desk, given_input: dict[str, 
     ],
     ids=["deep", "long-number", "half-character", "twice", "trailing", "mark", "nan", "long-id", "long-call-id"],
 )
-def test_odd_bodies(served: Desk, body: bytes) -> None:
+def test_odd_bodies(served: OxpTestServer, body: bytes) -> None:
     reply = served.ask("POST", CALL, body, {"Content-Type": "application/json"})
     assert reply.status in (400, 422)
     assert fits(reply.json(), of_status(reply.status, CALL))
 
 
-def test_a_body_that_is_too_large_is_not_even_read(served: Desk) -> None:
+def test_a_body_that_is_too_large_is_not_even_read(served: OxpTestServer) -> None:
     reply = served.ask("POST", CALL, b" " * 100_001, {"Content-Type": "application/json"})
     assert reply.status == 413
 
 
-def test_a_tool_that_hides_is_not_told_by_time_or_words(served: Desk) -> None:
+def test_a_tool_that_hides_is_not_told_by_time_or_words(served: OxpTestServer) -> None:
     """OXP-23"""
     for name in ("Hidden.Away", "Hidden.Away@1", "Hidden.Away@1.0.0", "No.Such@1.0.0"):
         reply = served.call(tool_id=name, input={"x": 1}, context={"user_id": "ada"})
@@ -101,7 +101,7 @@ def test_a_large_value_is_given_whole(tmp_path: Path) -> None:
 
     written = [definition("Big.Thing@1.0.0", output={"type": "object", "required": ["words"]})]
     allow = '[[rules]]\nid = "all"\ndecision = "allow"\ntool = "*"\n'
-    with desk(tmp_path, definitions=written, policy=allow, toml="", tools=[big]) as made:
+    with running_oxp_server(tmp_path, definitions=written, policy=allow, toml="", tools=[big]) as made:
         result = made.call(tool_id="Big.Thing").json()["result"]
         assert result["success"] is True
         assert len(result["value"]["words"]) == 30_000
@@ -123,7 +123,7 @@ def test_a_call_that_takes_long_goes_on_and_is_found_again(tmp_path: Path) -> No
     written = [definition("Slow.Thing@1.0.0", output={"type": "string"})]
     allow = '[[rules]]\nid = "all"\ndecision = "allow"\ntool = "*"\n'
     quick = ServeSettings(auth=False, limits=LimitSettings(request_seconds=0.2))
-    with desk(tmp_path, quick, definitions=written, policy=allow, toml="", tools=[slow]) as made:
+    with running_oxp_server(tmp_path, quick, definitions=written, policy=allow, toml="", tools=[slow]) as made:
         first = made.call(tool_id="Slow.Thing", call_id="slow").json()["result"]
         assert (first["success"], first["error"]["pending"], first["error"]["can_retry"]) == (False, True, True)
         again = made.call(tool_id="Slow.Thing", call_id="slow").json()["result"]
@@ -132,7 +132,7 @@ def test_a_call_that_takes_long_goes_on_and_is_found_again(tmp_path: Path) -> No
         async def open_gate() -> None:
             gate.set()
 
-        made.do(open_gate())
+        made.run(open_gate())
         for _ in range(100):
             result = made.call(tool_id="Slow.Thing", call_id="slow").json()["result"]
             if result["success"]:

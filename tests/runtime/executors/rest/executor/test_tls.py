@@ -20,7 +20,7 @@ from ferrule.infra.network.urls import Target, parse_url
 from ferrule.runtime.executors.rest.executor import RestExecutor
 from ferrule.testing import memory_app
 from tests.infra.network.authority import Authority
-from tests.infra.network.servers import Peer, Site, site
+from tests.infra.network.servers import FakeSite, SitePeer, running_site
 from tests.runtime.executors.rest.server import BOUND
 from tests.runtime.executors.rest.tools import ANY, context, definition
 
@@ -33,7 +33,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 HOST = "files.test"
 
 
-async def echo(there: Site, peer: Peer) -> None:
+async def echo(there: FakeSite, peer: SitePeer) -> None:
     """Tells what it was asked; waits for ever where the path says so."""
     while (asked := await peer.read()) is not None:
         path, _, query = asked.path.partition("?")
@@ -48,7 +48,7 @@ async def echo(there: Site, peer: Peer) -> None:
 
 @asynccontextmanager
 async def echoing(authority: Authority) -> AsyncIterator[Target]:
-    async with site(echo, authority.server(HOST)) as there:
+    async with running_site(echo, authority.server(HOST)) as there:
         yield parse_url(f"https://{HOST}:{there.port}/")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.tool import SafetyFacts, Tool, raw
-from tests.servers.mcp.talking import Failed, in_loop, talking
+from tests.servers.mcp.direct_client import RpcFailure, connected_client, in_loop
 
 LEGAL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -33,8 +33,8 @@ def tool(name: str, namespace: str = "shop", **more: Any) -> Tool:
 
 @in_loop
 async def test_every_tool_has_a_legal_name_of_its_own(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=[tool(name) for name in ODD]) as client:
-        names = [one["name"] for one in await client.every("tools/list", "tools")]
+    async with connected_client(tmp_path, tools=[tool(name) for name in ODD]) as client:
+        names = [one["name"] for one in await client.list_all("tools/list", "tools")]
         assert len(set(names)) == len(ODD)
         assert all(LEGAL.fullmatch(name) for name in names)
         assert {"plain", "with_space", "a.b"} <= set(names)  # who has a legal name keeps it
@@ -42,8 +42,8 @@ async def test_every_tool_has_a_legal_name_of_its_own(tmp_path: Path) -> None:
 
 @in_loop
 async def test_safe_names_are_short_and_have_no_dots(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=[tool(name) for name in ODD], safe_names=True) as client:
-        names = [one["name"] for one in await client.every("tools/list", "tools")]
+    async with connected_client(tmp_path, tools=[tool(name) for name in ODD], safe_names=True) as client:
+        names = [one["name"] for one in await client.list_all("tools/list", "tools")]
         assert len(set(names)) == len(ODD)
         assert all(SAFE.fullmatch(name) for name in names)
 
@@ -52,19 +52,21 @@ async def test_safe_names_are_short_and_have_no_dots(tmp_path: Path) -> None:
 async def test_a_name_stays_the_same_whatever_else_is_listed(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    async with talking(tmp_path / "one", tools=[tool("größe"), tool("x" * 200)]) as client:
-        few = {one["name"] for one in await client.every("tools/list", "tools")}
-    async with talking(tmp_path / "two", tools=[tool(name) for name in reversed(ODD) if name != "größe!"]) as client:
-        many = {one["name"] for one in await client.every("tools/list", "tools")}
+    async with connected_client(tmp_path / "one", tools=[tool("größe"), tool("x" * 200)]) as client:
+        few = {one["name"] for one in await client.list_all("tools/list", "tools")}
+    async with connected_client(
+        tmp_path / "two", tools=[tool(name) for name in reversed(ODD) if name != "größe!"]
+    ) as client:
+        many = {one["name"] for one in await client.list_all("tools/list", "tools")}
     assert few <= many
 
 
 @in_loop
 async def test_calls_reach_the_tool_that_was_listed(tmp_path: Path) -> None:
     """Both kinds of names lead to one tool: the listed one, and the one the workspace knows it by."""
-    async with talking(tmp_path, tools=[tool("with space"), tool("with_space")]) as client:
-        exchange = await client.exchange()
-        for listed in await client.every("tools/list", "tools"):
+    async with connected_client(tmp_path, tools=[tool("with space"), tool("with_space")]) as client:
+        exchange = await client.make_exchange()
+        for listed in await client.list_all("tools/list", "tools"):
             result = await client.ask("tools/call", name=listed["name"], arguments={})
             assert result["isError"]  # nothing runs these tools here; that they were found is what counts
         for name in ("with space", "shop:with space"):
@@ -77,12 +79,12 @@ async def test_calls_reach_the_tool_that_was_listed(tmp_path: Path) -> None:
 async def test_a_hidden_tool_is_answered_like_an_unknown_one(tmp_path: Path, revision: str) -> None:
     (tmp_path / "policy.toml").write_text('[[rules]]\nid = "no"\ndecision = "deny"\ntool = "shop:hid den"\n')
     toml = '[policy]\nfile = "policy.toml"\n'
-    async with talking(tmp_path, tools=[tool("hid den"), tool("open")], toml=toml) as client:
-        client = client.as_of(revision)
+    async with connected_client(tmp_path, tools=[tool("hid den"), tool("open")], toml=toml) as client:
+        client = client.with_revision(revision)
         await client.server.app.disable("shop:open", by="test")
         told = set()
         for name in ("hid_den", "hid den", "shop:hid den", "open", "nothing"):
-            with pytest.raises(Failed) as failed:
+            with pytest.raises(RpcFailure) as failed:
                 await client.ask("tools/call", name=name)
             told.add((failed.value.code, str(failed.value).replace(name, "…")))
         assert len(told) == 1
@@ -92,6 +94,6 @@ async def test_a_hidden_tool_is_answered_like_an_unknown_one(tmp_path: Path, rev
 @in_loop
 async def test_two_namespaces_may_use_one_name(tmp_path: Path) -> None:
     """Each is listed by a name that leads to it alone."""
-    async with talking(tmp_path, tools=[tool("find", "a"), tool("find", "b")]) as client:
-        names = [one["name"] for one in await client.every("tools/list", "tools")]
+    async with connected_client(tmp_path, tools=[tool("find", "a"), tool("find", "b")]) as client:
+        names = [one["name"] for one in await client.list_all("tools/list", "tools")]
         assert names == ["a.find", "b.find"]

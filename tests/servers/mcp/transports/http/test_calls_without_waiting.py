@@ -20,7 +20,7 @@ from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.server import HttpServer
 from tests.servers.http1.reader.test_remembered_heads import Wire
-from tests.servers.mcp.talking import in_loop
+from tests.servers.mcp.direct_client import in_loop
 from tests.servers.stand import Stand, serving
 
 FACTS: dict[str, Any] = {"read_only": True, "open_world": False, "concurrency_safe": True}

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.servers.mcp.modern_client import body, headers, meta
+from tests.servers.mcp.modern_client import make_body, make_headers, make_meta
 from tests.servers.stand import WAIT_SECONDS, served
 
 TOOLS = '''
@@ -46,8 +46,8 @@ def test_a_closed_socket_cancels_the_call(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(TOOLS)
     with served(tmp_path, "--no-auth") as server:
         where = urlsplit(server.url)
-        message = json.dumps(body("tools/call", {"name": "wait_for_ever", "_meta": meta()})).encode()
-        said = headers("tools/call", "wait_for_ever") | {
+        message = json.dumps(make_body("tools/call", {"name": "wait_for_ever", "_meta": make_meta()})).encode()
+        said = make_headers("tools/call", "wait_for_ever") | {
             "Host": f"localhost:{where.port}",
             "Content-Type": "application/json",
             "Content-Length": str(len(message)),

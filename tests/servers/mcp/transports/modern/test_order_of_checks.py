@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.servers.mcp.modern_client import VERSION, meta
+from tests.servers.mcp.direct_client import in_loop
+from tests.servers.mcp.modern_client import VERSION, make_meta
 from tests.servers.mcp.sample_workspace import EVERYTHING
-from tests.servers.mcp.talking import in_loop
 from tests.servers.stand import Reply, Stand, serving
 
 FAULTS: dict[str, tuple[int, int | None]] = {
@@ -44,7 +44,7 @@ async def faulty(stand: Stand, token: str, faults: set[str]) -> Reply:
     method = "no/such" if "unknown method" in faults else "tools/call"
     name = "who" if "client cannot" in faults else "where"
     version = "v9" if "version" in faults else VERSION
-    said: dict[str, Any] = {**meta(), "io.modelcontextprotocol/protocolVersion": version}
+    said: dict[str, Any] = {**make_meta(), "io.modelcontextprotocol/protocolVersion": version}
     if "no capabilities" in faults:
         del said["io.modelcontextprotocol/clientCapabilities"]
     arguments: Any = {"region": "eu"} if "no parameter header" in faults else [] if "arguments" in faults else {}

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 import ferrule
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
 from ferrule.servers.mcp.transports import http_back
-from tests.servers.mcp.modern_client import KEY, LOG_LEVEL, VERSION, Modern, body, headers, messages, meta, standing
+from tests.servers.mcp.modern_client import (
+    KEY,
+    LOG_LEVEL,
+    VERSION,
+    ModernClient,
+    make_body,
+    make_headers,
+    make_meta,
+    read_messages,
+    with_server,
+)
 from tests.servers.stand import WAIT_SECONDS, Reply, serving
 
 EVENTS: dict[str, asyncio.Event] = {}
@@ -54,16 +64,16 @@ def stood(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Runs a test with a client of these tools."""
 
     @functools.wraps(test)
-    async def ready(client: Modern, **others: Any) -> None:
+    async def ready(client: ModernClient, **others: Any) -> None:
         for name in ("begun", "go", "cancelled"):
             EVENTS[name] = asyncio.Event()
         await test(client, **others)
 
-    return standing(add, wait_for_it, count)(ready)
+    return with_server(add, wait_for_it, count)(ready)
 
 
 def broken_meta(**changes: Any) -> dict[str, Any]:
-    return {key: value for key, value in {**meta(), **changes}.items() if value is not None}
+    return {key: value for key, value in {**make_meta(), **changes}.items() if value is not None}
 
 
 @pytest.mark.parametrize(
@@ -84,18 +94,18 @@ def broken_meta(**changes: Any) -> dict[str, Any]:
     ids=range(11),
 )
 @stood
-async def test_every_request_says_what_its_client_is(client: Modern, params: Any) -> None:
+async def test_every_request_says_what_its_client_is(client: ModernClient, params: Any) -> None:
     """MCP-99, MCP-101: -32602 with status 400, and its id."""
     stand = client.stand
-    message = body("server/discover", params, "d1")
+    message = make_body("server/discover", params, "d1")
     if params is None:
         del message["params"]
-    reply = await stand.ask("POST", "/mcp", message, headers("server/discover"))
+    reply = await stand.ask("POST", "/mcp", message, make_headers("server/discover"))
     assert (reply.status, reply.json()["error"]["code"], reply.json()["id"]) == (400, -32602, "d1")
 
 
 @stood
-async def test_who_the_client_is_may_stay_unsaid_and_changes_nothing(client: Modern) -> None:
+async def test_who_the_client_is_may_stay_unsaid_and_changes_nothing(client: ModernClient) -> None:
     """MCP-100, MCP-108."""
     plain = (await client.ask("tools/list")).json()["result"]
     named = (await client.ask("tools/list", None, {f"{KEY}clientInfo": {"name": "admin", "version": "9"}})).json()[
@@ -105,11 +115,11 @@ async def test_who_the_client_is_may_stay_unsaid_and_changes_nothing(client: Mod
 
 
 @stood
-async def test_headers_and_body_are_compared_before_the_version_is_judged(client: Modern) -> None:
+async def test_headers_and_body_are_compared_before_the_version_is_judged(client: ModernClient) -> None:
     """MCP-55."""
     stand = client.stand
-    message = body("tools/list", {"_meta": {**meta(), f"{KEY}protocolVersion": "v999.0.0"}})
-    reply = await stand.ask("POST", "/mcp", message, headers("tools/list"))
+    message = make_body("tools/list", {"_meta": {**make_meta(), f"{KEY}protocolVersion": "v999.0.0"}})
+    reply = await stand.ask("POST", "/mcp", message, make_headers("tools/list"))
     assert (reply.status, reply.json()["error"]["code"]) == (400, -32020)
 
 
@@ -132,12 +142,16 @@ async def test_headers_and_body_are_compared_before_the_version_is_judged(client
 )
 @stood
 async def test_a_call_is_what_its_headers_say(
-    client: Modern, changes: dict[str, str | None], status: int, code: Any
+    client: ModernClient, changes: dict[str, str | None], status: int, code: Any
 ) -> None:
     """MCP-56 to MCP-60, MCP-67: and a refusal is JSON, never a stream (trap 28)."""
     stand = client.stand
-    given = {name: value for name, value in {**headers("tools/call", "add"), **changes}.items() if value is not None}
-    message = body("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}, "_meta": meta(progressToken="t")})
+    given = {
+        name: value for name, value in {**make_headers("tools/call", "add"), **changes}.items() if value is not None
+    }
+    message = make_body(
+        "tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}, "_meta": make_meta(progressToken="t")}
+    )
     reply = await stand.ask("POST", "/mcp", message, given)
     assert (reply.status, reply.json().get("error", {}).get("code")) == (status, code)
     assert reply.headers["content-type"] == "application/json"
@@ -157,17 +171,17 @@ async def test_a_call_is_what_its_headers_say(
     ],
 )
 @stood
-async def test_what_is_gone_or_never_was_is_no_method(client: Modern, method: str) -> None:
+async def test_what_is_gone_or_never_was_is_no_method(client: ModernClient, method: str) -> None:
     """MCP-65, MCP-188, MCP-298: 404, also where a stream was asked for (MCP-54)."""
     stand = client.stand
-    message = body(method, {"_meta": meta(progressToken=5)}, 77)
-    reply = await stand.ask("POST", "/mcp", message, headers(method))
+    message = make_body(method, {"_meta": make_meta(progressToken=5)}, 77)
+    reply = await stand.ask("POST", "/mcp", message, make_headers(method))
     assert (reply.status, reply.json()["error"]["code"], reply.json()["id"]) == (404, -32601, 77)
     assert reply.headers["content-type"] == "application/json"
 
 
 @stood
-async def test_notifications_are_taken_and_responses_refused(client: Modern) -> None:
+async def test_notifications_are_taken_and_responses_refused(client: ModernClient) -> None:
     """MCP-23, MCP-43, MCP-66: 202 and nothing in it."""
     stand = client.stand
     note = {"jsonrpc": "2.0", "method": "notifications/whatever"}
@@ -181,38 +195,42 @@ async def test_notifications_are_taken_and_responses_refused(client: Modern) -> 
 
 
 @stood
-async def test_a_batch_is_no_message(client: Modern) -> None:
+async def test_a_batch_is_no_message(client: ModernClient) -> None:
     """MCP-22."""
     stand = client.stand
-    reply = await stand.ask("POST", "/mcp", [body("tools/list", {"_meta": meta()})], headers("tools/list"))
+    reply = await stand.ask(
+        "POST", "/mcp", [make_body("tools/list", {"_meta": make_meta()})], make_headers("tools/list")
+    )
     assert (reply.status, reply.json()["error"]["code"]) == (400, -32600)
 
 
 @stood
-async def test_a_name_said_twice_is_refused(client: Modern) -> None:
+async def test_a_name_said_twice_is_refused(client: ModernClient) -> None:
     """What one reader takes for the tool's name another must not take for another's."""
     stand = client.stand
-    text = json.dumps(body("tools/call", {"name": "add", "arguments": {}, "_meta": meta()}))
+    text = json.dumps(make_body("tools/call", {"name": "add", "arguments": {}, "_meta": make_meta()}))
     for doubled in ('"name": "count", "name": "add"', '"\\u006eame": "count", "name": "add"'):
         reply = await stand.ask(
-            "POST", "/mcp", text.replace('"name": "add"', doubled).encode(), headers("tools/call", "add")
+            "POST", "/mcp", text.replace('"name": "add"', doubled).encode(), make_headers("tools/call", "add")
         )
         assert (reply.status, reply.json()["error"]["code"]) == (400, -32600)
 
 
 @stood
-async def test_what_a_client_is_is_said_once(client: Modern) -> None:
+async def test_what_a_client_is_is_said_once(client: ModernClient) -> None:
     """Capabilities said twice are refused, by the short way in as by the long one."""
     twice = f'"{KEY}clientCapabilities": {{"sampling": {{}}}}, "{KEY}clientCapabilities": {{}}'
     for more in ({}, {"x": 1}):
-        text = json.dumps(body("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}, **more, "_meta": meta()}))
+        text = json.dumps(
+            make_body("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}, **more, "_meta": make_meta()})
+        )
         doubled = text.replace(f'"{KEY}clientCapabilities": {{}}', twice).encode()
-        reply = await client.stand.ask("POST", "/mcp", doubled, headers("tools/call", "add"))
+        reply = await client.stand.ask("POST", "/mcp", doubled, make_headers("tools/call", "add"))
         assert (reply.status, reply.json()["error"]["code"]) == (400, -32600)
 
 
 @stood
-async def test_unknown_members_are_ignored(client: Modern) -> None:
+async def test_unknown_members_are_ignored(client: ModernClient) -> None:
     """MCP-25: extensions, old hints, traces, and values in them that make no sense."""
     odd = {"progressToken": {"not": "one"}, "traceparent": "junk", "tracestate": 5, "baggage": [], "x.y/z": None}
     response = await client.call("add", {"a": 1, "b": 2}, said=odd, task={"ttl": 5}, more=[1])
@@ -220,7 +238,7 @@ async def test_unknown_members_are_ignored(client: Modern) -> None:
 
 
 @stood
-async def test_a_trace_is_on_record(client: Modern) -> None:
+async def test_a_trace_is_on_record(client: ModernClient) -> None:
     """MCP-104."""
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     response = await client.call("add", {"a": 1, "b": 2}, said={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"})
@@ -231,7 +249,7 @@ async def test_a_trace_is_on_record(client: Modern) -> None:
 
 
 @stood
-async def test_nothing_is_remembered_from_another_request(client: Modern) -> None:
+async def test_nothing_is_remembered_from_another_request(client: ModernClient) -> None:
     """MCP-27: two callers may use one id at the same time (MCP-17)."""
     replies = await asyncio.gather(*(client.call("add", {"a": number, "b": 0}) for number in range(20)))
     assert [reply["result"]["structuredContent"] for reply in replies] == list(range(20))
@@ -241,13 +259,13 @@ async def test_nothing_is_remembered_from_another_request(client: Modern) -> Non
 
 
 @stood
-async def test_progress_and_logs_come_on_the_stream_before_the_result(client: Modern) -> None:
+async def test_progress_and_logs_come_on_the_stream_before_the_result(client: ModernClient) -> None:
     """MCP-49, MCP-50, MCP-52, MCP-69, MCP-70, MCP-169, MCP-170, MCP-181, MCP-183: only at or above the level asked for."""
     reply = await client.ask("tools/call", None, {"progressToken": "t-1", LOG_LEVEL: "info"}, name="count")
     assert reply.headers["content-type"] == "text/event-stream"
     assert (reply.headers["cache-control"], reply.headers["x-accel-buffering"]) == ("no-cache", "no")
     assert all(event.keys() == {"event", "data"} for event in reply.events())
-    said = messages(reply)
+    said = read_messages(reply)
     assert said[-1]["result"]["content"][0]["text"] == "counted"
     progress = [each["params"] for each in said[:-1] if each["method"] == "notifications/progress"]
     assert {each["progressToken"] for each in progress} == {"t-1"}
@@ -260,25 +278,25 @@ async def test_progress_and_logs_come_on_the_stream_before_the_result(client: Mo
 
 @pytest.mark.parametrize("token", ["text", 7, 0, ""])
 @stood
-async def test_a_token_comes_back_with_its_type(client: Modern, token: Any) -> None:
+async def test_a_token_comes_back_with_its_type(client: ModernClient, token: Any) -> None:
     """MCP-103."""
-    said = messages(await client.ask("tools/call", None, {"progressToken": token}, name="count"))
+    said = read_messages(await client.ask("tools/call", None, {"progressToken": token}, name="count"))
     assert [each["params"]["progressToken"] for each in said[:-1]] == [token] * 3
     assert all(type(each["params"]["progressToken"]) is type(token) for each in said[:-1])
 
 
 @stood
-async def test_who_asks_for_nothing_is_told_nothing(client: Modern) -> None:
+async def test_who_asks_for_nothing_is_told_nothing(client: ModernClient) -> None:
     """MCP-169, MCP-183."""
     reply = await client.ask("tools/call", name="count")
     assert reply.headers["content-type"] == "application/json"
 
 
 @stood
-async def test_progress_that_comes_too_fast_is_thinned_out_and_the_last_is_told(client: Modern) -> None:
+async def test_progress_that_comes_too_fast_is_thinned_out_and_the_last_is_told(client: ModernClient) -> None:
     """MCP-171, MCP-186."""
     asked = {"progressToken": 1, LOG_LEVEL: "debug"}
-    said = messages(await client.ask("tools/call", None, asked, name="count", arguments={"to": 3000}))
+    said = read_messages(await client.ask("tools/call", None, asked, name="count", arguments={"to": 3000}))
     progress = [each["params"] for each in said[:-1] if each["method"] == "notifications/progress"]
     assert len(progress) < 200
     assert progress[-1]["message"] == "at 2999"
@@ -288,18 +306,20 @@ async def test_progress_that_comes_too_fast_is_thinned_out_and_the_last_is_told(
 
 
 @stood
-async def test_an_unknown_log_level_is_refused(client: Modern) -> None:
+async def test_an_unknown_log_level_is_refused(client: ModernClient) -> None:
     """MCP-184."""
     reply = await client.ask("tools/call", None, {LOG_LEVEL: "loud"}, name="count")
     assert (reply.status, reply.json()["error"]["code"]) == (200, -32602)
 
 
 @stood
-async def test_a_client_that_takes_no_stream_gets_its_result_alone(client: Modern) -> None:
+async def test_a_client_that_takes_no_stream_gets_its_result_alone(client: ModernClient) -> None:
     """MCP-40."""
     stand = client.stand
-    message = body("tools/call", {"name": "count", "_meta": meta(progressToken=1)})
-    reply = await stand.ask("POST", "/mcp", message, headers("tools/call", "count") | {"Accept": "application/json"})
+    message = make_body("tools/call", {"name": "count", "_meta": make_meta(progressToken=1)})
+    reply = await stand.ask(
+        "POST", "/mcp", message, make_headers("tools/call", "count") | {"Accept": "application/json"}
+    )
     assert reply.json()["result"]["content"][0]["text"] == "counted"
 
 
@@ -307,7 +327,7 @@ async def test_a_client_that_takes_no_stream_gets_its_result_alone(client: Moder
 
 
 @stood
-async def test_a_client_that_goes_away_cancels_what_it_asked_for(client: Modern) -> None:
+async def test_a_client_that_goes_away_cancels_what_it_asked_for(client: ModernClient) -> None:
     """MCP-71, MCP-174: an answer that is JSON, too."""
     opened = client.open("tools/call", name="wait_for_it")
     await asyncio.wait_for(EVENTS["begun"].wait(), WAIT_SECONDS)
@@ -318,7 +338,7 @@ async def test_a_client_that_goes_away_cancels_what_it_asked_for(client: Modern)
 
 
 @stood
-async def test_a_client_that_leaves_its_stream_cancels(client: Modern) -> None:
+async def test_a_client_that_leaves_its_stream_cancels(client: ModernClient) -> None:
     """MCP-71."""
     opened = client.open("tools/call", {"progressToken": 1}, name="wait_for_it")
     await asyncio.wait_for(EVENTS["begun"].wait(), WAIT_SECONDS)
@@ -327,7 +347,7 @@ async def test_a_client_that_leaves_its_stream_cancels(client: Modern) -> None:
 
 
 @stood
-async def test_a_posted_cancellation_stops_nobody(client: Modern) -> None:
+async def test_a_posted_cancellation_stops_nobody(client: ModernClient) -> None:
     """MCP-66, MCP-174: ids are chosen by clients, so anybody could name this one."""
     opened = client.open("tools/call", name="wait_for_it")
     await asyncio.wait_for(EVENTS["begun"].wait(), WAIT_SECONDS)
@@ -340,7 +360,7 @@ async def test_a_posted_cancellation_stops_nobody(client: Modern) -> None:
 
 
 @stood
-async def test_a_quiet_stream_shows_that_it_lives(client: Modern, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_quiet_stream_shows_that_it_lives(client: ModernClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """MCP-51, MCP-54: after a while the answer becomes a stream, with comments until there is something to say."""
     monkeypatch.setattr(http_back, "KEEP_ALIVE_SECONDS", 0.05)
     opened = client.open("tools/call", name="wait_for_it")
@@ -356,11 +376,11 @@ async def test_a_quiet_stream_shows_that_it_lives(client: Modern, monkeypatch: p
 
 
 @stood
-async def test_a_server_that_says_no_more_body_at_once_is_not_asked_in_a_loop(client: Modern) -> None:
+async def test_a_server_that_says_no_more_body_at_once_is_not_asked_in_a_loop(client: ModernClient) -> None:
     """Trap 9."""
     stand = client.stand
-    message = json.dumps(body("tools/call", {"name": "wait_for_it", "_meta": meta()})).encode()
-    given = {**headers("tools/call", "wait_for_it"), "Host": "localhost:8787", "Content-Type": "application/json"}
+    message = json.dumps(make_body("tools/call", {"name": "wait_for_it", "_meta": make_meta()})).encode()
+    given = {**make_headers("tools/call", "wait_for_it"), "Host": "localhost:8787", "Content-Type": "application/json"}
     scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "client": ("127.0.0.1", 1),
              "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()]}  # fmt: skip
     asked = 0
@@ -382,11 +402,11 @@ async def test_a_server_that_says_no_more_body_at_once_is_not_asked_in_a_loop(cl
     assert (sent[0]["status"], asked < 30) == (200, True)
 
 
-@standing(
+@with_server(
     wait_for_it,
     settings=ServeSettings(auth=False, limits=LimitSettings(request_seconds=0.1), mcp=McpSettings(wait_seconds=0)),
 )
-async def test_nobody_waits_longer_than_a_request_may_take(client: Modern) -> None:
+async def test_nobody_waits_longer_than_a_request_may_take(client: ModernClient) -> None:
     """MCP-180: the call goes on, and its result can be had later."""
     for name in ("begun", "go", "cancelled"):
         EVENTS[name] = asyncio.Event()
@@ -426,10 +446,10 @@ def test_any_request_gets_a_proper_answer(
     async def ask_all() -> None:
         async with serving(tmp_path_factory.mktemp("hostile"), tools=[add, count]) as stand:
             for method, request_id, params, with_meta in cases:
-                whole = {**params, "_meta": meta({"elicitation": {}})} if with_meta else params
-                text = json.dumps(body(method, whole, request_id)).encode("utf-8", "surrogatepass")
+                whole = {**params, "_meta": make_meta({"elicitation": {}})} if with_meta else params
+                text = json.dumps(make_body(method, whole, request_id)).encode("utf-8", "surrogatepass")
                 name = params.get("name")
-                said = headers(method, name if isinstance(name, str) else None)
+                said = make_headers(method, name if isinstance(name, str) else None)
                 said = {key: value for key, value in said.items() if value.isascii() and value.isprintable()}
                 is_proper(await stand.ask("POST", "/mcp", text, said))
 
@@ -438,7 +458,7 @@ def test_any_request_gets_a_proper_answer(
 
 
 def is_proper(reply: Reply) -> None:
-    answer = messages(reply)[-1]
+    answer = read_messages(reply)[-1]
     assert reply.status in (200, 400, 404)
     assert answer["jsonrpc"] == "2.0"
     assert ("result" in answer) != ("error" in answer)

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 from ferrule.servers.mcp.transports.sessions import read_cancelled_id
 from ferrule.servers.mcp.wire.messages import RpcError, read_message, refuse_doubled_params
 from tests.driven import driven
-from tests.servers.mcp.modern_client import KEY, Modern, headers, meta
-from tests.servers.mcp.piping import piped, workspace
-from tests.servers.mcp.sessioning import REVISIONS, Talk, add, begin, data, sessions
+from tests.servers.mcp.modern_client import KEY, ModernClient, make_headers, make_meta
+from tests.servers.mcp.session_client import (
+    REVISIONS,
+    SessionClient,
+    add,
+    begin_session,
+    read_data,
+    running_session_server,
+)
+from tests.servers.mcp.stdio_client import running_stdio_server, write_workspace
 from tests.servers.stand import serving
 
 CLIENT = '"clientInfo":{"name":"t","version":"1"}'
@@ -47,9 +54,9 @@ def refusal(name: str, number: int = 5) -> dict[str, Any]:
 
 @driven
 async def test_twice_in_a_session_over_http(tmp_path: Path) -> None:
-    async with sessions(tmp_path) as stand:
+    async with running_session_server(tmp_path) as stand:
         for revision in REVISIONS:
-            talk = await begin(stand, revision)
+            talk = await begin_session(stand, revision)
             for name, rest in TWICE.items():
                 reply = await talk.post(said(rest))
                 assert (reply.status, reply.json()) == (200, refusal(name)), name
@@ -61,19 +68,19 @@ async def test_twice_in_a_session_over_http(tmp_path: Path) -> None:
 
 
 def test_twice_in_a_session_over_a_pipe(tmp_path: Path) -> None:
-    with piped(workspace(tmp_path)) as client:
+    with running_stdio_server(write_workspace(tmp_path)) as client:
         client.begin()
         for name, rest in TWICE.items():
             client.write(said(rest) + b"\n")
-            assert client.next() == refusal(name), name
+            assert client.read_message() == refusal(name), name
         assert client.call("add", a=1, b=2)["structuredContent"] == {"result": 3}
 
 
 @driven
 async def test_twice_in_one_of_several_messages(tmp_path: Path) -> None:
     """MCP-21: the others are answered."""
-    async with sessions(tmp_path) as stand:
-        talk = await begin(stand, "2025-03-26")
+    async with running_session_server(tmp_path) as stand:
+        talk = await begin_session(stand, "2025-03-26")
         fine = said('"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}', 1)
         answers = (await talk.post(b"[%b,%b]" % (fine, said(TWICE["name"], 2)))).json()
         by_id = {answer["id"]: answer for answer in answers}
@@ -84,7 +91,7 @@ async def test_twice_in_one_of_several_messages(tmp_path: Path) -> None:
 @driven
 async def test_twice_in_the_revision_without_sessions(tmp_path: Path) -> None:
     async with serving(tmp_path, tools=(add,)) as stand:
-        rest = f'"arguments":{{"a":1,"b":2}},"_meta":{json.dumps(meta())}'
+        rest = f'"arguments":{{"a":1,"b":2}},"_meta":{json.dumps(make_meta())}'
         for name, more in (
             ("requestState", '"requestState":"a","requestState":"b"'),
             ("action", '"inputResponses":{"x":{"action":"decline","action":"accept"}}'),
@@ -93,23 +100,23 @@ async def test_twice_in_the_revision_without_sessions(tmp_path: Path) -> None:
             ("_meta", '"_meta":{}'),
         ):
             sent = said(f'"method":"tools/call","params":{{"name":"add",{more},{rest}}}')
-            reply = await stand.ask("POST", "/mcp", sent, headers("tools/call", "add"))
+            reply = await stand.ask("POST", "/mcp", sent, make_headers("tools/call", "add"))
             assert (reply.status, reply.json()) == (400, refusal(name)), name
-        assert (await Modern(stand).call("add", {"a": 1, "b": 2}))["result"]["structuredContent"] == 3
+        assert (await ModernClient(stand).call("add", {"a": 1, "b": 2}))["result"]["structuredContent"] == 3
 
 
 @driven
 async def test_an_answer_of_a_client_that_says_something_twice_is_none(tmp_path: Path) -> None:
     """What a person declined must not be accepted by another reading."""
-    async with sessions(tmp_path) as stand:
-        talk: Talk = await begin(stand, capabilities={"elicitation": {}})
+    async with running_session_server(tmp_path) as stand:
+        talk: SessionClient = await begin_session(stand, capabilities={"elicitation": {}})
         opened = talk.start("tools/call", name="who", arguments={})
         assert await opened.begun() == 200
-        asked = await data(opened)
+        asked = await read_data(opened)
         both = b'{"action":"decline","action":"accept","content":{"name":"Ada"}}'
         reply = await talk.post(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (asked["id"], both))
         assert reply.status == 202
-        assert "hello" not in json.dumps(await data(opened))
+        assert "hello" not in json.dumps(await read_data(opened))
 
 
 def test_a_cancellation_of_two_requests_is_of_none() -> None:

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.servers.mcp.sessioning import initialize, message
+from tests.servers.mcp.session_client import make_initialize, make_message
 
 WAIT_SECONDS = 30.0
 META = {
@@ -121,7 +121,7 @@ def long_text(size: int) -> str:
 '''.replace("\\\\", "\\")
 
 
-def workspace(folder: Path) -> Path:
+def write_workspace(folder: Path) -> Path:
     """A workspace with those tools."""
     (folder / "ferrule.toml").write_text('[functions]\nmodules = ["functions.py"]\n')
     (folder / "functions.py").write_text(FUNCTIONS)
@@ -150,7 +150,7 @@ class PipeClient:
     def send(self, said: Any) -> None:
         self.write(json.dumps(said).encode() + b"\n")
 
-    def line(self) -> bytes | None:
+    def read_line(self) -> bytes | None:
         """The next line; None at the end."""
         until = time.monotonic() + WAIT_SECONDS
         while b"\n" not in self._rest:
@@ -164,21 +164,21 @@ class PipeClient:
         self.lines.append(line)
         return line
 
-    def next(self) -> Any:
+    def read_message(self) -> Any:
         """The next message."""
-        line = self.line()
+        line = self.read_line()
         assert line is not None, "it ended"
         return json.loads(line)
 
     def start(self, method: str, **params: Any) -> int:
         number = next(self._ids)
-        self.send(message(method, number, params=params))
+        self.send(make_message(method, number, params=params))
         return number
 
     def ask(self, method: str, **params: Any) -> Any:
         """The response to a request. Nothing else may come meanwhile."""
         number = self.start(method, **params)
-        answered = self.next()
+        answered = self.read_message()
         assert answered["id"] == number
         return answered
 
@@ -187,23 +187,23 @@ class PipeClient:
 
     def begin(self, revision: str = "2025-11-25", capabilities: Any = None) -> Any:
         """The handshake."""
-        self.send(initialize(revision, capabilities))
-        answered = self.next()
-        self.send(message("notifications/initialized"))
+        self.send(make_initialize(revision, capabilities))
+        answered = self.read_message()
+        self.send(make_message("notifications/initialized"))
         return answered["result"]
 
     def close(self) -> float:
         """Close the pipe, and wait for the end; gives how long that took. Everything that still came is in `lines`."""
         begun = time.monotonic()
         self._in.close()
-        while self.line() is not None:
+        while self.read_line() is not None:
             pass
         assert self.process.wait(WAIT_SECONDS) == 0
         return time.monotonic() - begun
 
 
 @contextmanager
-def piped(folder: Path, env: Mapping[str, str] | None = None) -> Iterator[PipeClient]:
+def running_stdio_server(folder: Path, env: Mapping[str, str] | None = None) -> Iterator[PipeClient]:
     """`ferrule serve --stdio`, until the end of the block. What it says on standard error is in `stderr.txt`."""
     words = [sys.executable, "-m", "ferrule", "serve", "--stdio", "--workspace", str(folder)]
     with open(folder / "stderr.txt", "wb") as told:

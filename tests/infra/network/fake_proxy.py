@@ -12,7 +12,7 @@ from ferrule.infra.network.proxies import Proxies, Proxy
 from ferrule.infra.network.urls import parse_url
 
 
-class Relay:
+class FakeProxy:
     """Resolves every name to this machine: what a proxy resolves is its own."""
 
     def __init__(self, login: str = "", says: bytes = b"") -> None:
@@ -86,9 +86,11 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def relaying(login: str = "", says: bytes = b"", tls: ssl.SSLContext | None = None) -> AsyncIterator[Relay]:
+async def running_proxy(
+    login: str = "", says: bytes = b"", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[FakeProxy]:
     """A proxy, for as long as the block runs."""
-    relay = Relay(login, says)
+    relay = FakeProxy(login, says)
     tasks: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

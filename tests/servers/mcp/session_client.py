@@ -21,7 +21,7 @@ BOTH = "application/json, text/event-stream"
 ALL: dict[str, Any] = {"sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}, "roots": {}}
 
 
-def message(method: str | None = None, request_id: Any = None, **members: Any) -> dict[str, Any]:
+def make_message(method: str | None = None, request_id: Any = None, **members: Any) -> dict[str, Any]:
     """A JSON-RPC message."""
     said: dict[str, Any] = {"jsonrpc": "2.0", **members}
     if method is not None:
@@ -31,17 +31,17 @@ def message(method: str | None = None, request_id: Any = None, **members: Any) -
     return said
 
 
-def initialize(revision: Any = REVISIONS[0], capabilities: Any = None, request_id: Any = 0) -> dict[str, Any]:
+def make_initialize(revision: Any = REVISIONS[0], capabilities: Any = None, request_id: Any = 0) -> dict[str, Any]:
     """The first message."""
     params = {
         "protocolVersion": revision,
         "capabilities": capabilities or {},
         "clientInfo": {"name": "test", "version": "1"},
     }
-    return message("initialize", request_id, params=params)
+    return make_message("initialize", request_id, params=params)
 
 
-class Talk:
+class SessionClient:
     """One session."""
 
     def __init__(self, stand: Stand, session_id: str, revision: str, token: str | None = None) -> None:
@@ -69,11 +69,11 @@ class Talk:
 
     def start(self, method: str, *, request_id: Any = None, **params: Any) -> Open:
         """Send a request, and give the answer while it comes."""
-        return self.open(message(method, next(self._ids) if request_id is None else request_id, params=params))
+        return self.open(make_message(method, next(self._ids) if request_id is None else request_id, params=params))
 
     async def ask(self, method: str, **params: Any) -> Any:
         """The response to a request that is answered by JSON."""
-        reply = await self.post(message(method, next(self._ids), params=params))
+        reply = await self.post(make_message(method, next(self._ids), params=params))
         assert reply.status == 200, reply
         assert reply.headers["content-type"] == "application/json"
         return reply.json()
@@ -83,12 +83,12 @@ class Talk:
         return answered["result"]
 
     async def tell(self, method: str, **params: Any) -> None:
-        reply = await self.post(message(method, params=params))
+        reply = await self.post(make_message(method, params=params))
         assert (reply.status, reply.body) == (202, b"")
 
     async def answer(self, asked: dict[str, Any], result: Any) -> None:
         """Answer a request of the server's."""
-        reply = await self.post(message(id=asked["id"], result=result))
+        reply = await self.post(make_message(id=asked["id"], result=result))
         assert (reply.status, reply.body) == (202, b"")
 
     def listen(self, last: str | None = None) -> Open:
@@ -97,7 +97,7 @@ class Talk:
         return self.stand.open("GET", "/mcp", b"", {**self.headers, "Accept": "text/event-stream", **extra})
 
 
-async def data(opened: Open) -> Any:
+async def read_data(opened: Open) -> Any:
     """The message in the next event that has one."""
     while (event := await opened.event()) is not None:
         if event.get("data"):
@@ -105,7 +105,7 @@ async def data(opened: Open) -> Any:
     return None
 
 
-async def rest(opened: Open) -> list[dict[str, str]]:
+async def read_rest(opened: Open) -> list[dict[str, str]]:
     """Every event until the end."""
     found = []
     while (event := await opened.event()) is not None:
@@ -113,12 +113,14 @@ async def rest(opened: Open) -> list[dict[str, str]]:
     return found
 
 
-async def begin(stand: Stand, revision: str = REVISIONS[0], capabilities: Any = None, token: str | None = None) -> Talk:
+async def begin_session(
+    stand: Stand, revision: str = REVISIONS[0], capabilities: Any = None, token: str | None = None
+) -> SessionClient:
     """A new session."""
     headers = {"Accept": BOTH, **({"Authorization": f"Bearer {token}"} if token else {})}
-    reply = await stand.ask("POST", "/mcp", initialize(revision, capabilities), headers)
+    reply = await stand.ask("POST", "/mcp", make_initialize(revision, capabilities), headers)
     assert reply.status == 200, reply
-    talk = Talk(stand, reply.headers["mcp-session-id"], reply.json()["result"]["protocolVersion"], token)
+    talk = SessionClient(stand, reply.headers["mcp-session-id"], reply.json()["result"]["protocolVersion"], token)
     await talk.tell("notifications/initialized")
     return talk
 
@@ -206,7 +208,9 @@ TOOLS = (add, held, held_apart, steps, who, places)
 
 
 @asynccontextmanager
-async def sessions(folder: Path, *, auth: bool = False, limits: Any = None, **settings: Any) -> AsyncIterator[Stand]:
+async def running_session_server(
+    folder: Path, *, auth: bool = False, limits: Any = None, **settings: Any
+) -> AsyncIterator[Stand]:
     """A workspace with tools that take their time, say something and ask. `settings`: of `[serve.mcp]`."""
     global GATE
     GATE = Gate()

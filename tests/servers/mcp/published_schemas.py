@@ -12,7 +12,7 @@ import jsonschema_rs
 FOLDER = Path(__file__).parent / "schemas"
 
 
-def check(revision: str, kind: str, value: Any) -> None:
+def check_against_schema(revision: str, kind: str, value: Any) -> None:
     """Raises ValidationError for what is no `kind` (`ListToolsResult`, …) of a revision."""
     _validator(revision, kind).validate(value)
 

@@ -72,7 +72,7 @@ tool = "Hidden_Away"
 BINDINGS = '[secrets.bindings.BOUND_KEY]\nsource = "env"\nname = "OXP_TEST_BOUND_KEY"\n'
 
 
-class Ran:
+class RecordedRuns:
     """What ran."""
 
     def __init__(self) -> None:
@@ -152,21 +152,21 @@ class Ran:
                 burn, hidden]  # fmt: skip
 
 
-class Desk:
+class OxpTestServer:
     """A server that stays up, in a thread of its own, and what ran behind it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, stand: Stand, ran: Ran) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, stand: Stand, ran: RecordedRuns) -> None:
         self._loop = loop
         self.stand = stand
         self.ran = ran
 
-    def do(self, work: Any) -> Any:
+    def run(self, work: Any) -> Any:
         """Run something where the server is."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_SECONDS)
 
     def ask(self, method: str, path: str, body: Any = b"", headers: Any = ()) -> Reply:
         """One request."""
-        reply: Reply = self.do(self.stand.ask(method, path, body, headers))
+        reply: Reply = self.run(self.stand.ask(method, path, body, headers))
         return reply
 
     def call(self, headers: Any = (), **request: Any) -> Reply:
@@ -175,7 +175,7 @@ class Desk:
 
 
 @contextmanager
-def desk(
+def running_oxp_server(
     folder: Path,
     settings: ServeSettings | None = None,
     *,
@@ -183,9 +183,9 @@ def desk(
     toml: str = BINDINGS,
     policy: str = POLICY,
     tools: list[Any] | None = None,
-) -> Iterator[Desk]:
+) -> Iterator[OxpTestServer]:
     """A served workspace."""
-    ran = Ran()
+    ran = RecordedRuns()
     (folder / "tools.json").write_text(json.dumps({"tools": definitions}))
     (folder / "policy.toml").write_text(policy)
     loop = asyncio.new_event_loop()
@@ -195,7 +195,7 @@ def desk(
     try:
         stand = asyncio.run_coroutine_threadsafe(context.__aenter__(), loop).result(WAIT_SECONDS)
         try:
-            yield Desk(loop, stand, ran)
+            yield OxpTestServer(loop, stand, ran)
         finally:
             asyncio.run_coroutine_threadsafe(context.__aexit__(None, None, None), loop).result(WAIT_SECONDS)
     finally:

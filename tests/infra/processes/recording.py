@@ -32,7 +32,7 @@ def sandboxed() -> None:
         pytest.skip(f"needs service: {found}")
 
 
-class Written:
+class RecordedOutput:
     """A payload in memory."""
 
     def __init__(self) -> None:
@@ -56,12 +56,12 @@ class Written:
             self.state = "discarded"
 
 
-class Heard:
+class RecordingWire:
     """The pipeline's end of a context, remembering."""
 
     def __init__(self, *, keeps: bool = True) -> None:
         self.said: list[dict[str, Any]] = []
-        self.outputs: list[Written] = []
+        self.outputs: list[RecordedOutput] = []
         self._keeps = keeps
 
     def progress(self, facts: dict[str, Any]) -> None:
@@ -79,31 +79,31 @@ class Heard:
     def secret(self, value: str) -> None:
         raise NotImplementedError
 
-    def output(self, media_type: str, name: str) -> Written:
+    def output(self, media_type: str, name: str) -> RecordedOutput:
         if not self._keeps:
             raise OSError("no room")
-        self.outputs.append(Written())
+        self.outputs.append(RecordedOutput())
         return self.outputs[-1]
 
 
-def context(wire: Heard | None = None) -> Context:
+def make_context(wire: RecordingWire | None = None) -> Context:
     """The context of a call."""
     return Context("inv_1", "ada", None, "", wire=wire)
 
 
-def place(root: Path, **said: Any) -> Confinement:
+def make_confinement(root: Path, **said: Any) -> Confinement:
     """A workspace's confinement with short limits; `said` is put into it, or into its limits."""
     limits = {name: said.pop(name) for name in ProgramLimits.__struct_fields__ if name in said}
     return Confinement(root=root, limits=ProgramLimits(**({"seconds": 10.0, "grace_seconds": 0.2} | limits)), **said)
 
 
-async def ran(line: str | list[str], confinement: Confinement, told: Context | None = None) -> FinishedProgram:
+async def run_line(line: str | list[str], confinement: Confinement, told: Context | None = None) -> FinishedProgram:
     """A command, run to its end."""
     argv = split_command(line) if isinstance(line, str) else line
-    return await run_confined(argv, confinement, told or context())
+    return await run_confined(argv, confinement, told or make_context())
 
 
-def alive(sign: str) -> list[int]:
+def find_living(sign: str) -> list[int]:
     """The processes with a text among their arguments, the dead ones that nobody has collected yet left out."""
     found = []
     for name in os.listdir("/proc"):
@@ -119,7 +119,7 @@ def alive(sign: str) -> list[int]:
     return found
 
 
-async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+async def wait_until(condition: Callable[[], object], seconds: float = 5.0) -> None:
     """Wait for something to be so."""
     end = time.monotonic() + seconds
     while not condition():
@@ -127,6 +127,6 @@ async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
         await asyncio.sleep(0.01)
 
 
-def open_descriptors() -> int:
+def count_descriptors() -> int:
     """How many descriptors this process has open."""
     return len(os.listdir("/proc/self/fd"))

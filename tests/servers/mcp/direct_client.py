@@ -35,7 +35,7 @@ def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
     return run
 
 
-class _Door:
+class _OpenGate:
     """Everybody comes in, as often as they like: transports have doors, and this is behind them."""
 
     def admit(self, request: Any) -> None: ...
@@ -49,7 +49,7 @@ class _Door:
     async def aclose(self) -> None: ...
 
 
-class Failed(Exception):
+class RpcFailure(Exception):
     """An error response."""
 
     def __init__(self, error: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ class Failed(Exception):
         self.data: Any = error.get("data")
 
 
-class Heard:
+class RecordingBack:
     """The way back to a client, which listens."""
 
     is_pipe = False
@@ -76,7 +76,7 @@ class Heard:
         return await asyncio.wait_for(self.messages.get(), WAIT_SECONDS)
 
 
-class Client:
+class McpClient:
     """One caller."""
 
     def __init__(self, server: McpService, caller: Caller, revision: str = MODERN, session: Any = None) -> None:
@@ -85,19 +85,19 @@ class Client:
         self.revision = revision
         self.session = session
         self.features: frozenset[str] = frozenset()
-        self.back = Heard()
+        self.back = RecordingBack()
         self._ids = count(1)
 
-    def as_of(self, revision: str, session: Any = None) -> Client:
+    def with_revision(self, revision: str, session: Any = None) -> McpClient:
         """The same caller, by another revision's rules."""
-        return Client(self.server, self.caller, revision, session)
+        return McpClient(self.server, self.caller, revision, session)
 
-    def named(self, principal: str, tenant: str = "default") -> Client:
+    def with_principal(self, principal: str, tenant: str = "default") -> McpClient:
         """Another caller of the same server."""
         identity = Identity(principal, f"test:{principal}", frozenset({CALL}))
-        return Client(self.server, Caller(identity, tenant), self.revision)
+        return McpClient(self.server, Caller(identity, tenant), self.revision)
 
-    async def exchange(self, request_id: Any = None, back: Any = None) -> Exchange:
+    async def make_exchange(self, request_id: Any = None, back: Any = None) -> Exchange:
         run_id = "" if self.session is None else str(id(self.session))
         surface = await resolve(self.server.edge.surface(self.caller, run_id, "mcp"))
         asked = next(self._ids) if request_id is None else request_id
@@ -112,8 +112,8 @@ class Client:
             session=self.session,
         )
 
-    async def raw(self, method: str, params: dict[str, Any] | None = None) -> bytes:
-        exchange = await self.exchange()
+    async def ask_raw(self, method: str, params: dict[str, Any] | None = None) -> bytes:
+        exchange = await self.make_exchange()
         asked = {"jsonrpc": "2.0", "id": exchange.request_id, "method": method, "params": params or {}}
         return (await asyncio.wait_for(self.answer(exchange, asked), WAIT_SECONDS)).text
 
@@ -123,12 +123,12 @@ class Client:
 
     async def ask(self, method: str, **params: Any) -> Any:
         """The result of a request. Raises Failed."""
-        answered = json.loads(await self.raw(method, params))
+        answered = json.loads(await self.ask_raw(method, params))
         if "error" in answered:
-            raise Failed(answered["error"])
+            raise RpcFailure(answered["error"])
         return answered["result"]
 
-    async def pages(self, method: str, member: str) -> list[list[Any]]:
+    async def list_pages(self, method: str, member: str) -> list[list[Any]]:
         """Every page of a list."""
         found, cursor = [], None
         while True:
@@ -138,30 +138,30 @@ class Client:
             if cursor is None:
                 return found
 
-    async def every(self, method: str, member: str) -> list[Any]:
+    async def list_all(self, method: str, member: str) -> list[Any]:
         """Everything in a list."""
-        return [item for page in await self.pages(method, member) for item in page]
+        return [item for page in await self.list_pages(method, member) for item in page]
 
 
 @asynccontextmanager
-async def talking(
+async def connected_client(
     folder: Path,
     *,
     tools: Iterable[Any] = (),
     toml: str = "",
     limits: LimitSettings = LimitSettings(),  # noqa: B008  # frozen
     **settings: Any,
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[McpClient]:
     """A client of a workspace. `settings`: of `[serve.mcp]`."""
     if not (folder / "ferrule.toml").exists():
         (folder / "ferrule.toml").write_text(toml)
     async with ferrule.open(folder, tools=tools) as opened:
-        door: Any = _Door()
+        door: Any = _OpenGate()
         serve = ServeSettings(auth=False, limits=limits, mcp=McpSettings(**settings))
         edge = Edge(opened, serve, door, door)
         server = McpService(edge, METHODS)
         caller = Caller(Identity("local", "loopback", frozenset({CALL})))
         try:
-            yield Client(server, caller)
+            yield McpClient(server, caller)
         finally:
             await edge.aclose()

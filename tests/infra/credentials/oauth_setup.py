@@ -20,7 +20,7 @@ START = "2026-01-31T12:00:00Z"
 SECRETS = {"BASIC_SECRET": "s3cret/with+odd%signs", "POST_SECRET": "another-secret-of-a-client"}
 
 
-class Bench(NamedTuple):
+class OAuthSetup(NamedTuple):
     """One process's."""
 
     authorizations: Authorizations
@@ -39,9 +39,9 @@ class Bench(NamedTuple):
 
 
 @asynccontextmanager
-async def bench(
+async def oauth_setup(
     root: Path, providers: Mapping[str, OAuthProvider], clock: FakeClock | None = None
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[OAuthSetup]:
     """A process that has a workspace open."""
     time, learned = clock or FakeClock(START), list[str]()
     settings = Settings(network=NetworkSettings(allow=("127.0.0.1",)), oauth=dict(providers))
@@ -57,13 +57,13 @@ async def bench(
     authorizations = make_authorizations(settings, around, tick=time.seconds)
     tokens = OAuthUserTokens(authorizations, around.learn_secret)
     try:
-        yield Bench(authorizations, tokens, time, learned)
+        yield OAuthSetup(authorizations, tokens, time, learned)
     finally:
         await tokens.aclose()
         await authorizations.aclose()
         await around.client.aclose()
 
 
-def public(issuer: str, *scopes: str) -> OAuthProvider:
+def make_public_provider(issuer: str, *scopes: str) -> OAuthProvider:
     """A client without a secret."""
     return OAuthProvider(client_id="public", issuer=issuer, scopes=scopes or ("openid", "offline_access"))

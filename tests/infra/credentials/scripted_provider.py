@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from ferrule.infra.credentials.oauth_records import OAuthProvider
-from tests.infra.credentials.bench import Bench
+from tests.infra.credentials.oauth_setup import OAuthSetup
 
 
-class OddProvider:
+class ScriptedProvider:
     """Gives `access-N` and `refresh-N`, unless `answers` holds something else."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class OddProvider:
         self._server: asyncio.Server | None = None
         self._port = 0
 
-    async def __aenter__(self) -> OddProvider:
+    async def __aenter__(self) -> ScriptedProvider:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self._port = self._server.sockets[0].getsockname()[1]
         return self
@@ -46,7 +46,7 @@ class OddProvider:
         """One of its addresses."""
         return f"http://127.0.0.1:{self._port}{path}"
 
-    async def connect(self, here: Bench, **change: Any) -> None:
+    async def connect(self, here: OAuthSetup, **change: Any) -> None:
         """Let alice be connected, with tokens that differ from the usual ones."""
         challenge = await here.authorizations.begin("acme", "alice", ["read"])
         if change:

@@ -45,14 +45,14 @@ def call(ids: str, name: str, request: Any, status: int = 200, /, **members: Any
     )
 
 
-def sent(
+def send(
     ids: str, name: str, body: Any, status: int = 400, headers: dict[str, str] | None = None, **members: Any
 ) -> Case:
     """Something posted to where calls are made."""
     return Case(ids, name, "POST", CALL, body, status, members, headers or {})
 
 
-def chosen(ids: str, version: str, runs: str | None) -> Case:
+def version_case(ids: str, version: str, runs: str | None) -> Case:
     """A call of a version."""
     request = {"tool_id": f"Which.Version{version}"}
     if runs is None:
@@ -85,18 +85,18 @@ TABLE = (
     call("OXP-23", "an id with another line", {"tool_id": "Calculator.Add\n"}, 400, message=...),
     call("OXP-23", "an id in other digits", {"tool_id": "Calculator.Add@\u0661"}, 400, message=...),
     call("OXP-23", "an endless version", {"tool_id": f"Calculator.Add@{'9' * 5000}"}, 400, message=...),
-    sent("OXP-23", "no JSON at all", b"nonsense", message=...),
-    sent("OXP-23", "no text", b"\xff\xfe{}", message=...),
-    sent("OXP-23", "an empty body", b"", headers={"Content-Type": "application/json"}, message=...),
-    sent("OXP-23", "no request", {}, message=...),
-    sent("OXP-23", "a request that is none", {"request": 5}, message=...),
-    sent("OXP-23", "a body that is a list", [ADD], message=...),
+    send("OXP-23", "no JSON at all", b"nonsense", message=...),
+    send("OXP-23", "no text", b"\xff\xfe{}", message=...),
+    send("OXP-23", "an empty body", b"", headers={"Content-Type": "application/json"}, message=...),
+    send("OXP-23", "no request", {}, message=...),
+    send("OXP-23", "a request that is none", {"request": 5}, message=...),
+    send("OXP-23", "a body that is a list", [ADD], message=...),
     Case("OXP-20", "a list, one name twice", "GET", LIST, b'{"$schema": "urn:oxp:1.0", "$schema": "urn:oxp:1.0"}', 400,
          {"message": ..., "tools": None}),
     Case("OXP-20", "a list, nested without end", "GET", LIST, b'{"of":' * 200 + b"1" + b"}" * 200, 400,
          {"message": ..., "tools": None}),
-    sent("OXP-23", "one name twice", b'{"request": {"tool_id": "Calculator.Add", "tool_id": "Doorbell.Ring"}}', message=...),
-    sent("OXP-23", "nested without end", b'{"request": {"tool_id": "Any.Value", "input": ' + b'{"of":' * 500 + b"1" + b"}" * 502,
+    send("OXP-23", "one name twice", b'{"request": {"tool_id": "Calculator.Add", "tool_id": "Doorbell.Ring"}}', message=...),
+    send("OXP-23", "nested without end", b'{"request": {"tool_id": "Any.Value", "input": ' + b'{"of":' * 500 + b"1" + b"}" * 502,
          message=...),
     call("OXP-24", "input that does not fit", {"tool_id": "Calculator.Add", "input": {"a": 1}}, 422, message=...,
          parameter_errors__b=...),
@@ -105,17 +105,17 @@ TABLE = (
     call("OXP-24 OXP-35", "input with something more", {"tool_id": "Calculator.Add", "input": {"a": 1, "b": 2, "c": 3}}, 422,
          message=..., parameter_errors__c=..., missing_requirements=None),
     call("OXP-24", "requirements come before input", {"tool_id": "Mail.Read", "input": {"x": 1}}, 400, missing_requirements=...),
-    sent("OXP-24", "the shape comes before the version", {"$schema": "urn:oxp:9.9"}, message="the body has no member `request`,"
+    send("OXP-24", "the shape comes before the version", {"$schema": "urn:oxp:9.9"}, message="the body has no member `request`,"
          " which holds the call"),
-    sent("OXP-24", "the version comes before the tool", {"$schema": "urn:oxp:9.9", "request": {"tool_id": "No.Such"}},
+    send("OXP-24", "the version comes before the tool", {"$schema": "urn:oxp:9.9", "request": {"tool_id": "No.Such"}},
          message="this version of the protocol is not spoken here; urn:oxp:1.0 is"),
     Case("OXP-25", "another method for calls", "GET", CALL, b"", 405),
     Case("OXP-25", "another method for the list", "POST", LIST, {}, 405),
     Case("OXP-25", "another method for health", "DELETE", "/oxp/health", b"", 405),
     Case("OXP-25", "the path of some examples", "POST", "/oxp/call", {"request": ADD}, 404),
     Case("OXP-25", "nothing there", "GET", "/oxp/", b"", 404),
-    sent("OXP-25", "another type", FINE, headers={"Content-Type": "text/plain"}, message=...),
-    sent("OXP-25", "a type with a charset", FINE, 200, {"Content-Type": "application/json; charset=utf-8"}, result=...),
+    send("OXP-25", "another type", FINE, headers={"Content-Type": "text/plain"}, message=...),
+    send("OXP-25", "a type with a charset", FINE, 200, {"Content-Type": "application/json; charset=utf-8"}, result=...),
     call("OXP-26", "an unknown member", {**ADD, "extra": 1}, 400, message=...),
     call("OXP-26", "a call_id of another type", {**ADD, "call_id": 7}, 400, message=...),
     call("OXP-26", "a null call_id", {**ADD, "call_id": None}, 400, message=...),
@@ -131,12 +131,12 @@ TABLE = (
     call("OXP-28", "a call_id comes back", {**ADD, "call_id": "mine-1"}, result__call_id="mine-1"),
     call("OXP-28", "a call_id is made", ADD, result__call_id=...),
     call("OXP-29", "a trace", {**ADD, "trace_id": "trace-7"}, result__success=True),
-    chosen("OXP-30", "", "1.10.0"),
-    chosen("OXP-30", "@1", "1.0.0"),
-    chosen("OXP-30", "@1.9.0", "1.9.0"),
-    chosen("OXP-30", "@1.10.0", "1.10.0"),
-    chosen("OXP-30", "@2", None),
-    chosen("OXP-30", "@1.1.0", None),
+    version_case("OXP-30", "", "1.10.0"),
+    version_case("OXP-30", "@1", "1.0.0"),
+    version_case("OXP-30", "@1.9.0", "1.9.0"),
+    version_case("OXP-30", "@1.10.0", "1.10.0"),
+    version_case("OXP-30", "@2", None),
+    version_case("OXP-30", "@1.1.0", None),
     call("OXP-32", "no output", {"tool_id": "Doorbell.Ring"}, result__success=True, result__value=None),
     call("OXP-32", "null where anything goes", {"tool_id": "Any.Value", "input": {"of": "none"}}, result__success=True,
          result__error=None),
@@ -164,18 +164,18 @@ TABLE = (
     Case("OXP-43", "no-auth: a broken header is ignored", "POST", CALL, {"request": ADD}, 200, {"result": ...},
          {"Authorization": "garbage garbage"}),
     Case("OXP-43", "no-auth: a wrong key is ignored", "GET", LIST, b"", 200, {"tools": ...}, {"OXP-API-Key": "wrong"}),
-    sent("OXP-48", "no version is ours", {"request": ADD}, 200, result=...),
-    sent("OXP-48", "our version", {"$schema": "urn:oxp:1.0", "request": ADD}, 200, result=...),
-    sent("OXP-48", "our version as an address", {"$schema": "https://example.com/specification/http/1.0/openapi.json",
+    send("OXP-48", "no version is ours", {"request": ADD}, 200, result=...),
+    send("OXP-48", "our version", {"$schema": "urn:oxp:1.0", "request": ADD}, 200, result=...),
+    send("OXP-48", "our version as an address", {"$schema": "https://example.com/specification/http/1.0/openapi.json",
          "request": ADD}, 200, result=...),
-    sent("OXP-48", "a later version", {"$schema": "urn:oxp:1.1", "request": ADD}, message=...),
-    sent("OXP-48", "a later version as an address", {"$schema": "https://example.com/http/2.0/openapi.json", "request": ADD},
+    send("OXP-48", "a later version", {"$schema": "urn:oxp:1.1", "request": ADD}, message=...),
+    send("OXP-48", "a later version as an address", {"$schema": "https://example.com/http/2.0/openapi.json", "request": ADD},
          message=...),
-    sent("OXP-48", "no address", {"$schema": "one point oh", "request": ADD}, message=...),
-    sent("OXP-48", "a number", {"$schema": 1.0, "request": ADD}, message=...),
-    sent("OXP-49", "a call without its envelope", ADD, message=...),
-    sent("OXP-49", "an unknown version in the header", {"request": ADD}, 400, {"OXP-Version": "9.9"}, message=...),
-    sent("OXP-49", "our version in the header", {"request": ADD}, 200, {"OXP-Version": "1.0"}, result=...),
+    send("OXP-48", "no address", {"$schema": "one point oh", "request": ADD}, message=...),
+    send("OXP-48", "a number", {"$schema": 1.0, "request": ADD}, message=...),
+    send("OXP-49", "a call without its envelope", ADD, message=...),
+    send("OXP-49", "an unknown version in the header", {"request": ADD}, 400, {"OXP-Version": "9.9"}, message=...),
+    send("OXP-49", "our version in the header", {"request": ADD}, 200, {"OXP-Version": "1.0"}, result=...),
     call("OXP-50", "an old version beside a new one", {"tool_id": "Calculator.Add@1.0.0", "input": {"a": 2, "b": 2}},
          result__value=4),
     call("OXP-50", "the new one beside an old", {"tool_id": "Calculator.Add@2.0.0", "input": {"a": 2, "b": 3}}, result__value=5),
