@@ -1,4 +1,4 @@
-"""Everything configurable, typed, in one place: `ferrule.toml`. Unknown keys are errors: a misspelt setting protects nobody."""
+"""The settings of a workspace, `ferrule.toml`, as typed records. Unknown keys are errors: a misspelt setting protects nobody."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class SinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whatever an installed sink wants to know."""
 
     def to_options(self) -> dict[str, Any]:
-        """What was said to the sink itself."""
+        """Returns the options of the sink itself."""
         names = ("path", "fsync", "max_bytes", "keep", "logger", "function")
         said = {name: value for name in names if (value := getattr(self, name)) is not None}
         return said | self.options
@@ -254,7 +254,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_upstreams(settings: Settings) -> Upstreams:
-    """What the settings say about the systems behind tools, for the executors."""
+    """Returns the settings of the systems behind tools, for the executors."""
     return Upstreams(
         rest=settings.rest,
         mcp=settings.mcp,
@@ -267,7 +267,7 @@ def make_upstreams(settings: Settings) -> Upstreams:
 
 
 def load_settings(root: Path) -> Settings:
-    """The settings of a workspace; defaults when it has no ferrule.toml. Raises SettingsError."""
+    """Loads the settings of a workspace; defaults without a ferrule.toml. Raises SettingsError."""
     file = root / FILE_NAME
     if not os.path.lexists(file):
         return Settings()
@@ -289,7 +289,7 @@ def load_settings(root: Path) -> Settings:
 
 
 def _find_line(text: str, key: str) -> str:
-    """Where a key is written, as `:LINE`; nothing when that is not certain."""
+    """Returns the line of a key, as `:LINE`; empty when it is not certain."""
     if not key:
         return ""
     written = re.compile(rf"""\s*(?:\[+[^\]]*\b{re.escape(key)}\s*\]|["']?{re.escape(key)}["']?\s*=)""")

@@ -76,7 +76,7 @@ async def memory_app(
     settings: Settings | None = None,
     notifiers: Sequence[Notifier] = (),
 ) -> AsyncIterator[App]:
-    """An app without a workspace.
+    """Opens an app without a workspace.
 
     `tools`: Python functions or canonical tools. `definitions`: definition files by name, compiled and refused like any.
     `policy`: the text of a policy.toml. `store`: one that another app has left, to see what a restart brings; pass the same
@@ -119,7 +119,7 @@ async def memory_app(
 
 
 def never_ended(channel: str, now: int) -> str | None:
-    """Says of every key that it is valid: apps in memory have none."""
+    """Returns None for every key: apps in memory have none that could end."""
     return None
 
 
@@ -164,7 +164,7 @@ def _settings(
     redaction: RedactionSettings | None,
     retries: RetrySettings | None,
 ) -> Settings:
-    """The settings with what was named by itself."""
+    """Returns the settings with the single options applied."""
     named = {"scheduler": scheduler, "results": results, "redaction": redaction, "retries": retries}
     chosen = replace(settings or _QUIET, **{name: value for name, value in named.items() if value is not None})
     if chosen.namespace is None:
@@ -207,7 +207,7 @@ class ScriptedApprover:
         self._script = script
 
     async def work(self) -> list[Result | Pending | None]:
-        """Answer everything that waits now; gives what became of each. A verdict of None leaves an item waiting."""
+        """Answers everything that waits now, and returns the outcome of each. A verdict of None leaves an item waiting."""
         outcomes: list[Result | Pending | None] = []
         for item in await self.inbox.pending():
             verdict = self._script(item) if callable(self._script) else self._script

@@ -21,34 +21,34 @@ from ferrule.model.tool import Tool
 
 
 class FakeClock(Clock):
-    """Time by hand. Each look at it passes a microsecond, so that what happened later has a later time."""
+    """A clock that a test moves. Each reading takes a microsecond, so that later events have later times."""
 
     def __init__(self, start: str = "2026-01-31T12:00:00Z") -> None:
         self._wall = parse_iso(start)
         self._tick = 0
 
     def now(self) -> int:
-        """Microseconds since 1970."""
+        """Returns microseconds since 1970."""
         self._wall += 1
         return self._wall
 
     def tick(self) -> int:
-        """A clock that never goes back, in nanoseconds."""
+        """Returns nanoseconds that never go back."""
         self._tick += 1000
         return self._tick
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Lets time pass."""
         self._wall += round(seconds * MICROSECONDS)
         self._tick += round(seconds * 1_000_000_000)
 
     def jump(self, seconds: float) -> None:
-        """Set the wall clock forward, or back with a negative number, as an administrator might."""
+        """Sets the wall clock forward, or back with a negative number, as an administrator might."""
         self._wall += round(seconds * MICROSECONDS)
 
 
 class RecordingSink:
-    """Keeps every event. Set `failing` to see what a broken sink does to you: nothing."""
+    """Keeps every event. Set `failing` to test a broken sink."""
 
     name = "recording"
 
@@ -62,11 +62,11 @@ class RecordingSink:
         return [event.event_type for event in self.events]
 
     async def cursor(self) -> int | None:
-        """Everything from the ledger's first row on."""
+        """Returns the last row it has; 0, so everything from the first row on, when it has none."""
         return self.events[-1].seq if self.events else 0
 
     async def write(self, events: Sequence[Event]) -> None:
-        """Keep a batch."""
+        """Keeps a batch."""
         if self.failing:
             raise ConnectionError("the recording sink was told to fail")
         self.events += events
@@ -103,15 +103,15 @@ class ScriptedExecutor:
         """What waiting runs received."""
 
     def can_run(self, tool: Tool) -> bool:
-        """True for tools with a script, or for all when there is a default."""
+        """True for tools with a script, and for all when there is a default."""
         return tool.tool_id in self._script or self._default is not msgspec.UNSET
 
     def prepare(self, tool: Tool) -> Run:
-        """The tool's runner."""
+        """Returns the tool's runner."""
         return _ScriptedRunner(self, tool.tool_id)
 
     def next_step(self, tool_id: str) -> Any:
-        """The next step of a tool's script."""
+        """Returns the next step of a tool's script."""
         steps = self._script.get(tool_id)
         if not steps:
             return self._default
@@ -132,7 +132,7 @@ class _ScriptedRunner:
         return _play_step(step(arguments) if callable(step) else step)
 
     async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
-        """Give what was answered."""
+        """Returns the answer."""
         self._executor.answers.append(answer)
         return Output({"state": state.decode(), "answer": answer})
 
@@ -150,5 +150,5 @@ async def _await_step(given: Any) -> Any:
 
 
 def failure(error_class: Any, message: str = "it failed", **details: Any) -> ExecutionFailed:
-    """A step that fails with a class of the standard."""
+    """Returns a step that fails with an error class of the standard."""
     return ExecutionFailed(error_class, message, **details)

@@ -1,7 +1,7 @@
 """Checks a ledger's file, an export of one, or some rows by themselves.
 
-A row by itself is what was written if it follows from the row before it. That is no check of the whole: a person who can
-write the file may change a row and every row after it. `verify_ledger` sees that.
+A single row is intact if its hash follows from the row before it. That does not check the whole: a person who can write
+the file may change a row and every row after it. `verify_ledger` detects that.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from ferrule.ledger.stores.sqlite.raw import SqliteSource
 def verify_ledger(
     ledger: Path, keys: Iterable[bytes], *, witness: Path | None = None, progress: Progress | None = None
 ) -> AuditVerdict:
-    """Check a ledger. Raises LedgerError when it is none, or cannot be opened."""
+    """Verifies a ledger. Raises LedgerError for another file, or one that cannot be opened."""
     with read_sightings(witness) as seen, SqliteSource(ledger) as source:
         return verify(source, keys, witness=seen, progress=progress)
 
 
 @contextmanager
 def read_sightings(witness: Path | None) -> Iterator[Iterable[Sighting] | None]:
-    """What a witness has written by now: later lines may be about rows that are not in our moment of the ledger."""
+    """Yields the lines a witness has written by now."""
+    # Later lines may be about rows that our snapshot of the ledger lacks, so the size of the file is fixed first.
     if witness is None:
         yield None
         return
@@ -60,7 +61,7 @@ def _lines(file: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def verify_file(export: Path, keys: Iterable[bytes] | None, *, progress: Progress | None = None) -> AuditVerdict:
-    """Check an export; without keys, against the one it carries. Raises LedgerError when it is none."""
+    """Verifies an export; without keys, by the one it carries. Raises LedgerError for another file."""
     source = ExportSource(export)
     try:
         return verify_export(source, (read_key(source),) if keys is None else keys, progress)
@@ -69,7 +70,7 @@ def verify_file(export: Path, keys: Iterable[bytes] | None, *, progress: Progres
 
 
 def read_key(source: ExportSource) -> bytes:
-    """The public key an export carries. Raises LedgerError."""
+    """Returns the public key that an export carries. Raises LedgerError."""
     try:
         key = b64decode(source.opening.public_key, validate=True)
     except ValueError:
@@ -84,14 +85,14 @@ class RowCheck(NamedTuple):
 
     seq: int
     before: bytes | None
-    """The hash of the row before it; None where that cannot be known."""
+    """The hash of the row before it; None when that row is missing."""
     hash: bytes
     is_intact: bool | None
-    """None where it cannot be told, because the row before is gone."""
+    """None when the row before is missing."""
 
 
 def check_rows(ledger: Path, numbers: Iterable[int]) -> list[RowCheck]:
-    """Check rows of a ledger file; those that are not there are left out. Raises LedgerError."""
+    """Checks rows of a ledger file; missing ones are left out. Raises LedgerError."""
     with SqliteSource(ledger) as source, translate_damage(ledger):
         found = []
         for number in numbers:
@@ -103,7 +104,7 @@ def check_rows(ledger: Path, numbers: Iterable[int]) -> list[RowCheck]:
 
 
 def is_intact(before: bytes, row: RawRow) -> bool:
-    """True when a row is what was written after the row with this hash."""
+    """True when a row's hash follows from the hash of the row before."""
     try:
         promise = compute_commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
         made = compute_row_hash(
@@ -121,7 +122,7 @@ def _hash_before(source: SqliteSource, seq: int) -> bytes | None:
 
 
 def _hash_in_anchor(source: SqliteSource, seq: int) -> bytes | None:
-    """The hash that the oldest row of a pruned ledger goes on from."""
+    """Returns the hash before the oldest row of a pruned ledger, from the `pruned` row."""
     pruned: tuple[Any, ...] | None = source.last_pruned()
     if pruned is None:
         return None

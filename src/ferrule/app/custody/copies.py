@@ -19,34 +19,34 @@ from ferrule.model.journal import Entry
 
 
 class LostRows(NamedTuple):
-    """What a restore gives up."""
+    """The rows that a restore gives up."""
 
     first: int
     """The first row number that the backup does not share with the ledger."""
     last: int | None
-    """The last one; None when nobody can tell."""
+    """The last one; None when unknown."""
 
     @property
     def rows(self) -> int | None:
-        """How many rows; None when nobody can tell."""
+        """The number of rows; None when unknown."""
         return None if self.last is None else max(0, self.last - self.first + 1)
 
 
 class RestoreOutcome(NamedTuple):
-    """What a restore did."""
+    """The outcome of a restore."""
 
     verdict: AuditVerdict
     """Of the backup."""
     lost: LostRows | None
-    """None when the ledger was as the backup is, and nothing was done."""
+    """None when the ledger equalled the backup, and nothing was done."""
     aside: Path | None
-    """Where the ledger that was replaced is kept."""
+    """The replaced ledger."""
     approved: tuple[str, ...] = ()
-    """Calls that are approved in the restored ledger and run when a server starts, though they may have run already."""
+    """Calls that are approved in the restored ledger: they run when a server starts, though they may have run before."""
 
 
 def back_up(paths: LedgerPaths, target: Path, *, progress: Progress | None = None) -> AuditVerdict:
-    """Write a copy of the ledger as it is at this moment, while others go on writing, and check it.
+    """Copies the ledger as it is at this moment, while others go on writing, and verifies the copy.
 
     A copy that does not verify is removed again. Raises LedgerError.
     """
@@ -66,7 +66,7 @@ def back_up(paths: LedgerPaths, target: Path, *, progress: Progress | None = Non
 def restore(
     paths: LedgerPaths, backup: Path, *, may_lose: bool = False, progress: Progress | None = None
 ) -> RestoreOutcome:
-    """Put a backup in the place of the ledger, with a row that says so. Nothing is changed if the backup does not verify.
+    """Replaces the ledger by a backup, with a row that says so. Changes nothing if the backup does not verify.
 
     Raises LedgerError when the ledger has rows that the backup lacks (unless `may_lose`), or a process has it open.
     """
@@ -100,7 +100,7 @@ def _describe_refusal(paths: LedgerPaths, backup: Path, verdict: AuditVerdict, l
 
 
 def _find_lost_rows(paths: LedgerPaths, verdict: AuditVerdict) -> LostRows | None:
-    """What would be given up; None when the ledger is exactly as the backup."""
+    """Finds the rows that would be given up; None when the ledger equals the backup."""
     seen = _last_witnessed_row(paths, verdict)
     if not paths.ledger.exists():
         return LostRows(verdict.last_seq + 1, max(seen, verdict.last_seq))
@@ -116,7 +116,7 @@ def _find_lost_rows(paths: LedgerPaths, verdict: AuditVerdict) -> LostRows | Non
 
 
 def _last_common_row(source: SqliteSource, head: HeadRow, verdict: AuditVerdict) -> int | None:
-    """The last row both have; None when they are the same. A ledger that went another way shares nothing we can name."""
+    """Returns the last row that both have; None when they are equal, 0 when they diverged."""
     if head.ledger != verdict.ledger:
         return 0
     if (head.seq, head.hash.hex()) == (verdict.last_seq, verdict.head_hash):

@@ -31,7 +31,7 @@ _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 
 def is_row_of(row: RawRow, principal: str) -> bool:
-    """True when a row was written on behalf of a principal. News does not tell: ask about another row of its call."""
+    """True when a row was written on behalf of a principal. News rows name none: ask about another row of the call."""
     if row.kind > LAST_CALL_KIND:
         return _decode_facts(row.body).get("principal") == principal
     return _decode_top(row.body).header.principal == principal
@@ -42,20 +42,20 @@ _ROWS_PER_RECORD = 5_000
 
 
 class Erasure(NamedTuple):
-    """What an erasure destroyed."""
+    """The outcome of an erasure."""
 
     rows: int
     calls: tuple[str, ...]
     still_open: tuple[str, ...]
-    """Calls that have not ended, and were left as they are."""
+    """Calls that have not ended, and were left alone."""
     is_gone: bool = True
-    """False when another process kept an old state of the file open, so that bytes remain in its log for now."""
+    """False while bytes remain in the log, because another process reads an older state of the file."""
     was_rewritten: bool = False
-    """True when the whole file was written anew to be rid of a second copy."""
+    """True when the file was rewritten to remove a second copy."""
 
 
 def erase_call(paths: LedgerPaths, call: str, *, reason: str, by: str) -> Erasure:
-    """Destroy the payloads of one call. Raises LedgerError when there is no such call, or it has not ended."""
+    """Destroys the payloads of one call. Raises LedgerError for an unknown call, or one that has not ended."""
     with Upkeep(paths.ledger, load_signing_keys(paths)) as upkeep:
         with upkeep.writing():
             rows = upkeep.rows_of(call)
@@ -69,7 +69,7 @@ def erase_call(paths: LedgerPaths, call: str, *, reason: str, by: str) -> Erasur
 
 
 def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, reason: str, by: str) -> Erasure:
-    """Destroy the payloads of everything done on behalf of a principal, up to a moment. Open calls are left, and told."""
+    """Destroys the payloads of everything done on behalf of a principal, up to a moment. Leaves open calls, and lists them."""
     with Upkeep(paths.ledger, load_signing_keys(paths)) as upkeep:
         found, last = _find_rows(paths.ledger, principal)
         with upkeep.writing():
@@ -85,7 +85,7 @@ def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, r
 
 
 def _find_rows(ledger: Path, principal: str) -> tuple[list[RawRow], int]:
-    """The rows of a principal and news of anybody, without content, and the last row looked at. Others may write meanwhile."""
+    """Returns the rows of a principal and all news rows, without content, and the last row read. Others may write meanwhile."""
     found, last = [], 0
     with SqliteSource(ledger) as source, translate_damage(ledger):
         for values in source.rows():
@@ -105,7 +105,7 @@ def _is_row_of(row: RawRow, principal: str) -> bool:
 
 
 def _has_call(upkeep: Upkeep, call: str, principal: str) -> bool:
-    """News does not say whose it is: the call's other rows do."""
+    """True when a call is a principal's, by its rows other than news."""
     return any(_is_row_of(row, principal) for row in upkeep.rows_of(call) if row.kind <= LAST_CALL_KIND)
 
 

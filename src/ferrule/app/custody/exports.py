@@ -1,4 +1,4 @@
-"""Writes a ledger, or a part of it, to a file: rows that prove themselves, or readable records of calls."""
+"""Exports of a ledger, or a part of it: verifiable rows, or readable records of calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IsWanted = Callable[[dict[str, Any]], bool]
 def export_rows(
     paths: LedgerPaths, target: Path, *, first: int = 0, last: int | None = None, has_payloads: bool = False
 ) -> int:
-    """Write rows to a file that proves itself; gives how many. Raises LedgerError.
+    """Writes rows to a verifiable file, and returns how many. Raises LedgerError.
 
     The private key seals the file if it is there; a part that ends before the ledger does needs it.
     """
@@ -43,7 +43,7 @@ def export_rows(
 def stream_rows(
     paths: LedgerPaths, *, first: int = 0, last: int | None = None, has_payloads: bool = False
 ) -> Generator[bytes]:
-    """The lines of such a file: an opening, the rows, an ending. Raises LedgerError, on the first line where it can."""
+    """Yields the lines of such a file: an opening, the rows, an ending. Raises LedgerError, at the first line where it can."""
     key = load_key(paths.key) if paths.key.is_file() else None
     public = load_public_keys(paths)[0] if key is None else public_half(key)
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
@@ -90,20 +90,20 @@ def _hash_before(source: SqliteSource, seq: int) -> bytes:
 
 
 def export_calls(paths: LedgerPaths, target: Path, *, first: int = 0, last: int | None = None) -> int:
-    """Write the `tool_invocation` record of every call whose last row is among these rows; gives how many."""
+    """Writes the `tool_invocation` record of every call whose last row is among these, and returns how many."""
     return write_lines(target, stream_calls(paths, first=first, last=last))
 
 
 def stream_calls(
     paths: LedgerPaths, *, first: int = 0, last: int | None = None, is_wanted: IsWanted | None = None
 ) -> Generator[bytes]:
-    """The same, a line at a time: of all, or of those whose record is wanted. Raises LedgerError."""
+    """Yields the same records a line at a time: all, or the wanted ones. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         yield from _stream_records(source, first, last, is_wanted)
 
 
 def find_rows_between(paths: LedgerPaths, since: int | None, until: int | None) -> tuple[int, int | None]:
-    """The first and the last row of a time, in microseconds since 1970; None where it has no end. Raises LedgerError."""
+    """Returns the first and the last row of a time span, in microseconds since 1970; None without an end. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         first = source.find_first_from(since) if since is not None else 0
         last = source.find_first_from(until) - 1 if until is not None else None
@@ -117,7 +117,7 @@ def _stream_records(source: SqliteSource, first: int, last: int | None, is_wante
         try:
             entries = [_read_entry(row) for row in source.rows_of(call)]
             rows = [entry for entry in entries if entry.kind != "news"]
-            if rows:  # of a call that left nothing but news there is no record
+            if rows:  # a call with news alone has no record
                 news = [entry for entry in entries if entry.kind == "news"]
                 record = make_invocation_record(Story(rows, news))
                 if is_wanted is None or is_wanted(record):
@@ -132,7 +132,7 @@ def _read_entry(values: tuple[Any, ...]) -> StoredEntry:
 
 
 def write_lines(target: Path, lines: Iterable[bytes]) -> int:
-    """Write lines to a new file that only its owner can read, all or nothing; gives how many. Raises LedgerError."""
+    """Writes lines to a new file that only its owner can read, all or nothing; returns how many. Raises LedgerError."""
     part = target.with_name(f".{target.name}.part")
     count = 0
     try:

@@ -1,4 +1,4 @@
-"""Where a ledger and what belongs to it are kept, and the keys that are trusted to have signed it."""
+"""The files of a ledger, and the trusted keys that may have signed it."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ KEYS = ".ferrule/keys"
 
 
 class LedgerPaths(NamedTuple):
-    """Where a ledger and what belongs to it are kept."""
+    """The files of a ledger."""
 
     ledger: Path
     key: Path
     """The private key that signs heads."""
     public: Path
-    """Its public half, and those of keys that were used before."""
+    """Its public half, and those of earlier keys."""
     witness: Path | None = None
-    """Where signed heads are written besides, when that is a file."""
+    """The witness of signed heads, when that is a file."""
 
 
 def ledger_paths(workspace: Workspace, ledger: str | None = None) -> LedgerPaths:
-    """Where a workspace keeps its ledger, the ledger's key and the witness; `ledger` names another file."""
+    """Returns the files of a workspace's ledger; `ledger` names another one."""
     settings = workspace.settings.ledger
     file = Path(ledger) if ledger is not None else workspace.root / settings.path
     keys = workspace.root / KEYS
@@ -47,12 +47,12 @@ def ledger_paths(workspace: Workspace, ledger: str | None = None) -> LedgerPaths
 
 
 def now() -> int:
-    """The time, in microseconds since 1970."""
+    """Returns the time, in microseconds since 1970."""
     return time.time_ns() // 1000
 
 
 def load_public_keys(paths: LedgerPaths, named: str | None = None) -> tuple[bytes, ...]:
-    """The keys that may have signed a ledger's head: those in a file somebody names, else those of the workspace.
+    """Loads the keys that may have signed a ledger's head: those of a named file, else those of the workspace.
 
     Raises LedgerError when there is none, SealError when they cannot be read.
     """
@@ -78,18 +78,18 @@ def _read_named_keys(file: str) -> tuple[bytes, ...]:
 
 
 def load_signing_keys(paths: LedgerPaths) -> LedgerKeys:
-    """What is needed to write to the ledger. Raises SealError when the private key is not there."""
+    """Loads the keys for writing to the ledger. Raises SealError when the private key is missing."""
     older = tuple(Ed25519PublicKey.from_public_bytes(key) for key in read_trusted_keys(paths.public))
     return LedgerKeys(load_key(paths.key), older)
 
 
 def fingerprint(key: bytes) -> str:
-    """A public key as it stands in a file of keys."""
+    """Formats a public key as in a file of keys."""
     return base64.b64encode(key).decode()
 
 
 def update_witness(paths: LedgerPaths) -> None:
-    """Let the witness know the ledger's last row, so that undoing what was just done is found out. Raises LedgerError."""
+    """Writes the ledger's last row to the witness, so that a rollback of this change is detected. Raises LedgerError."""
     if paths.witness is None:
         return
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
@@ -105,7 +105,7 @@ def update_witness(paths: LedgerPaths) -> None:
 
 @contextmanager
 def translate_damage(ledger: Path) -> Iterator[None]:
-    """Turns a file that breaks off while it is read into a message."""
+    """Translates damage that is found while reading into a LedgerError."""
     try:
         yield
     except SourceDamaged as damage:

@@ -1,7 +1,7 @@
-"""Removes the oldest rows of a ledger. A `pruned` row anchors what is left, so that it verifies from there on.
+"""Removes the oldest rows of a ledger. A `pruned` row anchors the rest, so that it verifies from there on.
 
-It plans what may go and what stays behind: the state of the removed rows, as the next pass needs it. The SQLite store's
-`upkeep` removes them.
+It plans which rows go, and which state of theirs stays for the next verification. The SQLite store's `upkeep` removes
+them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ferrule.model.timestamps import iso
 
 
 class PrunePlan(NamedTuple):
-    """What is to be recorded, and what goes."""
+    """The anchor to record, and the counters to drop."""
 
     anchor: Anchor
     dropped_runs: list[tuple[str, str]]
-    """Counters nothing refers to any more."""
+    """Counters without a reference."""
 
 
 def plan_pruning(walk: Walk, keys: Sequence[tuple[Any, ...]], used: Callable[[str, str], int]) -> PrunePlan:
-    """The plan to remove the rows a walk went over. `keys`: those that stay; `used`: a run's counter now."""
+    """Plans the removal of the rows of a walk. `keys`: those that stay; `used`: the present counter of a run."""
     before = walk.anchor
     kept, dropped = _split_runs(walk, used)
     anchor = Anchor(
@@ -55,7 +55,7 @@ def plan_pruning(walk: Walk, keys: Sequence[tuple[Any, ...]], used: Callable[[st
 def _split_runs(
     walk: Walk, used: Callable[[str, str], int]
 ) -> tuple[list[tuple[str, str, int]], list[tuple[str, str]]]:
-    """Counters that went up after the removed rows stay; the others are forgotten with their calls."""
+    """Separates counters that rose after the removed rows, which stay, from the others, which go with their calls."""
     kept, dropped = [], []
     for run, tool_id, count in walk.tables.rows("runs"):
         if used(run, tool_id) > count:
@@ -66,13 +66,13 @@ def _split_runs(
 
 
 class PruneOutcome(NamedTuple):
-    """What a pruning removed."""
+    """The outcome of a pruning."""
 
     rows: int
     last: int
     """The last row that was removed; 0 when nothing was."""
     held_by: int | None
-    """The first row of a call that has not ended, where that kept more from being removed."""
+    """The first row of an open call, where that limited the removal."""
 
 
 def prune(
@@ -84,7 +84,7 @@ def prune(
     has_payloads: bool = False,
     progress: Progress | None = None,
 ) -> PruneOutcome:
-    """Remove the rows from before a moment, as far as no open call has rows there. Raises LedgerError.
+    """Removes the rows before a moment, up to the first row of an open call. Raises LedgerError.
 
     Rows that do not verify are never removed: that would hide what happened to them. With `archive` they are kept in a
     file that proves itself, with their payloads if wanted.
@@ -108,7 +108,7 @@ def prune(
 
 
 def _walk_rows(ledger: Path, cut: int, progress: Progress | None) -> Walk:
-    """A pass over the rows to remove: they never change, so nobody has to wait for it. Raises LedgerError."""
+    """Verifies the rows to remove, without a lock: they never change. Raises LedgerError."""
     findings = Findings()
     walk = Walk(findings)
     with SqliteSource(ledger) as source, translate_damage(ledger):

@@ -1,4 +1,4 @@
-"""What a ledger is at this moment, without checking it: its ends, its head, its witness, and what was done to it."""
+"""The state of a ledger at this moment, unverified: its ends, its head, its witness, and the operations on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Deed = Literal["opened", "restored", "erased", "pruned"]
 
 
 class LedgerMark(NamedTuple):
-    """Something that was done to the ledger itself, as a row of it tells."""
+    """An operation on the ledger itself, as one of its rows records it."""
 
     seq: int
     at: int
@@ -42,14 +42,14 @@ class LedgerEnds(NamedTuple):
 
 
 class WitnessedHead(NamedTuple):
-    """What a witness wrote down last."""
+    """The last head that a witness wrote."""
 
     seq: int
     at: int
 
 
 class RowLink(NamedTuple):
-    """One row as it hangs in the chain."""
+    """One row of the hash chain."""
 
     seq: int
     kind: str
@@ -60,13 +60,13 @@ class RowLink(NamedTuple):
     is_erased: bool
     hash: str
     is_whole: bool
-    """True when it is what was hashed, and follows the row before."""
+    """True when its hash follows from its content and the row before."""
     follows_gap: bool
-    """True when rows before it are missing."""
+    """True when rows are missing before it."""
 
 
 def find_ends(paths: LedgerPaths) -> LedgerEnds:
-    """Where a ledger begins and ends. Raises LedgerError."""
+    """Finds the first and the last row of a ledger. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         first, last = source.find_bounds()
         times = {number: row[3] for number in (first, last) for row in source.rows(number, number)}
@@ -75,7 +75,7 @@ def find_ends(paths: LedgerPaths) -> LedgerEnds:
 
 
 def list_marks(paths: LedgerPaths, after: int = 0) -> list[LedgerMark]:
-    """What was done to a ledger, in rows after a number. Raises LedgerError."""
+    """Returns the operations on a ledger, from rows after a number. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         return [_make_mark(RawRow._make(row)) for row in source.list_upkeep_rows(after)]
 
@@ -105,7 +105,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def read_last_head(witness: Path) -> WitnessedHead | None:
-    """What a witness wrote down last; None when nothing of it can be read."""
+    """Returns the last head a witness wrote; None when it is unreadable."""
     try:
         with witness.open("rb") as file:
             size = file.seek(0, 2)
@@ -118,7 +118,7 @@ def read_last_head(witness: Path) -> WitnessedHead | None:
 
 
 def list_links(paths: LedgerPaths, seq: int, count: int) -> list[RowLink]:
-    """The rows around one, each held against its hash. Raises LedgerError."""
+    """Returns the rows around one, each checked against its hash. Raises LedgerError."""
     first, last = max(1, seq - count), seq + count
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         before = source.hash_at(first - 1) if first > 1 else START

@@ -1,6 +1,6 @@
-"""A whole workspace looked over: its definitions, its premises, and every tool. What `ferrule doctor` tells.
+"""The checkup of a workspace for `ferrule doctor`: its definitions, its premises, and every tool.
 
-Definitions are taken as they stand now. A file with errors costs its own tools a line each, and nobody else anything.
+Reads the present definitions. A file with errors costs its own tools a line each, and does not affect others.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ from ferrule.workspace.workspace import Workspace, show_path
 
 
 class Checkup(NamedTuple):
-    """What was found."""
+    """The findings of a checkup."""
 
     tools: list[Examination]
     workspace: list[Examination]
 
     @property
     def is_broken(self) -> bool:
-        """True when anything is."""
+        """True when anything is broken."""
         return any(found.health == "broken" for found in (*self.tools, *self.workspace))
 
 
 class _CheckedDefinitions(NamedTuple):
     catalog: CatalogView
     tools: list[Examination]
-    """Those whose files have errors."""
+    """The tools whose files have errors."""
     others: list[Examination]
 
 
@@ -81,8 +81,8 @@ async def check_workspace(
     seconds: float = 10.0,
     told: OnProgress = lambda done, total: None,
 ) -> Checkup:
-    """Everything that can be found out without calling a tool. `names`: only these tools, and not the workspace.
-    Raises FerruleError when there is no workspace to look at."""
+    """Checks a workspace without calling a tool. `names`: only these tools, and not the workspace. Raises FerruleError when
+    there is no workspace."""
     workspace = Workspace.open(path)
     definitions = _read_definitions(workspace)
     if isinstance(definitions.catalog, EmptyCatalog) and not (workspace.has_settings_file or definitions.tools):
@@ -111,7 +111,7 @@ async def check_workspace(
                     *check_bound_names(workspace, app),
                 ]
     except WorkspaceError:
-        raise  # a tool was named that is not there
+        raise  # a named tool does not exist
     except FerruleError as error:
         chosen, broken = _choose_tools(definitions.catalog, definitions.tools, names)
         examined = [_report_closed(listed, error) for listed in chosen]
@@ -121,15 +121,15 @@ async def check_workspace(
 def _open_for_inspection(
     workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]
 ) -> AbstractAsyncContextManager[App]:
-    """Opens an app on a catalog of the moment, with a ledger and a key that are thrown away: it looks at tools and calls none.
-    Nothing is written into the workspace. Raises FerruleError."""
+    """Opens an app on a temporary catalog, ledger and key, for looking at tools. Writes nothing into the workspace. Raises
+    FerruleError."""
     clock = Clock()
     overrides = Overrides(key=ApprovalKey.generate(), tends=False)
     return run_app(assemble(workspace, catalog, MemoryStore(clock=clock.now), clock, env, overrides))
 
 
 def _choose_principal(workspace: Workspace) -> str:
-    """Whoever `ferrule call` calls for. Nothing is made for the sake of looking."""
+    """Returns the principal of `ferrule call`, without making tokens."""
     with suppress(FerruleError):
         if (workspace.root / KEYS_FOLDER / TOKENS_FILE).exists():
             return Access(workspace.root).local_agent().principal
@@ -144,7 +144,7 @@ def _report_closed(listed: CatalogEntry, error: FerruleError) -> Examination:
 
 
 def _read_definitions(workspace: Workspace) -> _CheckedDefinitions:
-    """What the definitions are now, without those that have errors."""
+    """Reads the present definitions, and separates those with errors."""
     errors: dict[str, list[Diagnostic]] = defaultdict(list)
     for diagnostic in workspace.check().diagnostics:
         if diagnostic.severity is Severity.ERROR:
@@ -183,7 +183,7 @@ def _make_catalog(pieces: list[SourcePiece]) -> tuple[CatalogView, list[Examinat
 
 
 def _join_contents(pieces: list[SourcePiece]) -> tuple[CatalogContents, list[Examination]]:
-    """What the sound files hold. An agent may name a tool of a file that is not sound: then only tools count."""
+    """Joins the contents of valid files. If an agent names a tool of an invalid file, only tools are joined."""
     try:
         return collect_contents(pieces), []
     except (FerruleError, LookupError):
@@ -201,7 +201,7 @@ def _describe_first(found: list[Diagnostic]) -> str:
 def _drop_broken_functions(
     workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]
 ) -> tuple[Workspace, list[Examination]]:
-    """The workspace as far as it can be opened: functions that cannot be used are told and left out."""
+    """Returns the workspace without functions that fail to load, and a finding for each of those."""
     said, root = workspace.settings.functions, workspace.root
     problems: list[Examination] = []
 
@@ -229,7 +229,7 @@ def _drop_broken_functions(
 def _choose_tools(
     catalog: CatalogView, broken: list[Examination], names: Collection[str]
 ) -> tuple[list[CatalogEntry], list[Examination]]:
-    """The tools that are meant. Raises WorkspaceError for a name that nothing has."""
+    """Returns the named tools. Raises WorkspaceError for an unknown name."""
     preferred = catalog.list_preferred()
     if not names:
         return list(preferred), broken
@@ -245,7 +245,7 @@ def _choose_tools(
 
 
 async def _list_disabled(workspace: Workspace) -> list[str]:
-    """The tools that somebody disabled."""
+    """Returns the ids of disabled tools."""
     with suppress(FerruleError):
         async with open_store(workspace.root) as store:
             return [switch.tool_id for switch in await store.list_disabled()]

@@ -1,7 +1,7 @@
-"""Finds out whether tools would work, without calling one: definition, executor, credentials, address, upstream, in that order.
+"""Checks if tools would work, without calling one: definition, executor, credentials, address, upstream, in that order.
 
-Tools are looked at side by side, each within its time. A system behind several of them that does not answer is waited for
-once. It records nothing, and its words go through the redactor. It does not know how findings are shown.
+Tools are checked side by side, each with its timeout. An unreachable system behind several tools is waited for once. It
+records nothing, and its messages are redacted. It does not know how findings are shown.
 """
 
 from __future__ import annotations
@@ -26,48 +26,48 @@ from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.surface.availability import list_credential_names, read_availability
 
 Health = Literal["works", "unproven", "warned", "broken", "off"]
-"""`works`: it was tried. `unproven`: nothing is wrong, and nothing could be tried. `warned`: it works, and something should be
-seen to. `off`: not in use, by definition or by `ferrule disable`."""
+"""`works`: its probe succeeded. `unproven`: no problem, and nothing to probe. `warned`: it works, with a problem to fix. `off`:
+not in use, by definition or by `ferrule disable`."""
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a doctor's report."""
 
     name: str
-    """The tool's id; for the workspace, what was looked at."""
+    """The tool's id; for the workspace, the name of the check."""
     kind: str
     """How the tool is reached: its transport, `function`, `shell`, `builtin`; `workspace` for the rest."""
     health: Health
     told: str
-    """What was found: the cause, and what to do. One line, no secret."""
+    """The finding: the cause, and what to do. One line, no secret."""
     code: str = ""
-    """The finer error code, where something is wrong."""
+    """The error code of a problem."""
     milliseconds: float = 0.0
-    """How long it took to find out."""
+    """The duration of the check."""
     verdict: Verdict | None = None
-    """What would become of a call by whoever it was examined for; None for what is no tool of the catalog."""
+    """The verdict on a call by the principal; None for checks of the workspace."""
 
 
 _TOGETHER = 8
 _GRACE_SECONDS = 0.5
-"""A probe that knows its deadline tells better than we can why it missed it."""
+"""A probe that knows its deadline reports a timeout better than we can, so it gets a little longer."""
 _SHARED = frozenset({"dependency_unavailable", "timeout", "rate_limited"})
-"""What is true for every tool behind the same system."""
+"""Failures that every tool behind the same system shares."""
 _OFF = {"disabled": "its definition disables it", "retired": "it is retired", "draft": "its definition is a draft"}
 _ENDS: dict[Verdict, str] = {"deny": "denied", "blocked": "blocked"}
 _MESSAGES = ("message", "error", "text", "detail")
 _LONGEST_WORDS = 160
 _REQUIRING = frozenset({"oxp", "oxp_server"})
-"""Dialects whose tools say what they require by names that only the settings explain."""
+"""Dialects whose tools name requirements that only the settings explain."""
 
 OnProgress = Callable[[int, int], None]
-"""How many are done, of how many."""
+"""Called with how many are done, and of how many."""
 
 NO_PROGRAMS: Mapping[str, McpProgram] = {}
 
 
 class _UpstreamState(msgspec.Struct):
-    """What is known about one system behind tools."""
+    """The state of one system behind tools."""
 
     lock: asyncio.Lock
     answers: bool = False
@@ -102,7 +102,7 @@ class Doctor:
     async def examine(
         self, tools: Sequence[CatalogEntry], told: OnProgress = lambda done, total: None
     ) -> list[Examination]:
-        """What was found for each tool, in their order."""
+        """Examines each tool, and returns the findings in their order."""
         done, surface = (
             0,
             await self._app.preview(SurfaceRequest(principal=self._principal, channel="doctor", tenant=self._tenant)),
@@ -144,12 +144,12 @@ class Doctor:
         )
 
     def _preview(self, tool: Tool, surface: Surface) -> Preview | None:
-        """What would become of a call, as everybody else is told it."""
+        """Previews a call of the tool, by the code that all previews use."""
         entry = surface.entries.get(tool.tool_id)
         return None if entry is None else preview_tool(entry, surface.request, self._app.policy)
 
     async def _diagnose(self, tool: Tool, kind: str) -> tuple[Health, str]:
-        """What was found. Raises ExecutionFailed with what is wrong."""
+        """Returns the health of a tool and a message. Raises ExecutionFailed with the problem."""
         if tool.tool_id in self._off:
             return "off", f"it was disabled; 'ferrule enable {tool.name}' turns it on"
         readiness = self._app.readiness
@@ -168,7 +168,7 @@ class Doctor:
         return "works", await self._probe_shared(tool, run)
 
     def _describe_unused_program(self, tool: Tool, kind: str) -> str:
-        """What to know of a tool that a program should run, and a function does."""
+        """Describes a program that never runs because a function is bound to its tool; empty for none."""
         named = next((name for name, program in self._programs.items() if program.runs(tool.tool_id)), "")
         if kind != "function" or not named:
             return ""
@@ -177,7 +177,7 @@ class Doctor:
         )
 
     def _describe_missing(self, tool: Tool) -> str:
-        """Which credentials are known to be missing, before anybody is asked; empty when none are."""
+        """Describes the credentials that are known to be missing; empty when none are."""
         readiness = self._app.readiness
         names = list_credential_names(tool, read_availability(tool))
         missing = readiness.missing_credentials(tool, names) if readiness is not None else ()
@@ -193,7 +193,7 @@ class Doctor:
         )
         if known is None or known.answers:
             return await self._probe(run)
-        async with known.lock:  # the first one finds out for all whether anybody answers
+        async with known.lock:  # the first probe answers for all tools behind this system
             if known.failed is not None:
                 raise _reword_failure(known.failed, known.tool_id, tool.tool_id)
             try:
@@ -220,14 +220,14 @@ class Doctor:
             ) from None
 
     def _redact_line(self, words: str) -> str:
-        """What is told, in one line and without a secret."""
+        """Returns a message as one line, without secrets."""
         redactor = self._app.services.redactor or ONLY_GIVEN
         told: str = redactor.value(" ".join(words.split()))[0]
         return told
 
 
 def kind_of(tool: Tool, executor: Executor | None) -> str:
-    """How a tool is reached, in a word."""
+    """Returns how a tool is reached, in one word."""
     name = type(executor).__name__.removesuffix("Executor").lower() if executor is not None else ""
     if name == "transport" or executor is None:
         return transport_of(tool) or (tool.tool_kind if executor is None else "program")
@@ -242,7 +242,7 @@ _UNPROVEN = {
 
 
 def _make_unreachable(tool: Tool, lacking: str) -> ExecutionFailed:
-    """A call would be told of the credentials first, so both are told."""
+    """Makes the failure of a tool without executor. A call would fail on the credentials first, so it names both."""
     also = f"; besides, {lacking}" if lacking else ""
     if tool.tool_kind == "function" or tool.dialect in ("oxp", "adl"):
         return ExecutionFailed(
@@ -266,7 +266,7 @@ def _advise_credentials(tool: Tool) -> str:
 
 
 def _describe_cause(tool: Tool, failed: ExecutionFailed) -> str:
-    """What is wrong, with what an operator needs besides: which secret was refused, what the other side said itself."""
+    """Describes a failure with details for operators: the refused secret, and the other side's own message."""
     if failed.error_class == "credential_missing":
         unnamed = [name for name in list_credential_names(tool, read_availability(tool)) if name not in failed.message]
         return (
@@ -278,13 +278,13 @@ def _describe_cause(tool: Tool, failed: ExecutionFailed) -> str:
 
 
 def _find_message(value: Any) -> str:
-    """The first text that looks like a message in what a failing system gave."""
+    """Finds the first text that looks like a message in the output of a failing system."""
     if isinstance(value, dict):
         return next((words for key in _MESSAGES if (words := _find_message(value.get(key)))), "")
     return value if isinstance(value, str) else ""
 
 
 def _reword_failure(failed: ExecutionFailed, of: str, tool_id: str) -> ExecutionFailed:
-    """The failure of another tool behind the same system, in this tool's words."""
+    """Returns the failure of another tool behind the same system, with this tool's name."""
     message = failed.message.replace(repr(of), repr(tool_id))
     return ExecutionFailed(failed.error_class, message, code=failed.code, output=failed.output)

@@ -1,7 +1,7 @@
 """Checks the premises of a workspace, a line for each: catalog, ledger, keys, policy, secrets, servers, a sandbox.
 
-It also finds agents, roles and surfaces that keys and grants name and the catalog lacks: a caller who comes by one is
-refused, so it is told before anybody comes. Names in access tokens of an issuer are known only when they come.
+It also finds agents, roles and surfaces that keys and grants name and the catalog lacks: callers with such a key are
+refused. Names in access tokens of an issuer are known only when a caller presents one.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ from ferrule.workspace.staleness import CATALOG_FILE, is_stale, load_catalog
 from ferrule.workspace.workspace import Workspace, show_path
 
 ListNames = Callable[[str], Iterable[str]]
-"""The names of one kind of record that there are."""
+"""Lists the names of one kind of record."""
 _RECORDS = {"agent": ("agent", "manifest"), "role": ("role",), "surface": ("surface",)}
-"""Where the names of each kind stand in a catalog."""
+"""The catalog's kinds of records for each kind of name."""
 _GRANTS = "[[serve.grants]]"
 
 
 def list_unknown_names(
     known: Sequence[ListNames], grants: Iterable[GrantSettings], tokens: Iterable[Token]
 ) -> list[str]:
-    """What keys and grants name in vain, each name once, with what was probably meant. `known`: asked in this order."""
+    """Returns a message for each name in keys and grants that does not exist, with the nearest one. `known`: asked in this
+    order."""
     named: dict[tuple[str, str], list[str]] = {}
     for kind, name, where in (*_in_grants(grants), *_in_keys(tokens)):
         by = named.setdefault((kind, name), [])
@@ -60,7 +61,7 @@ def list_unknown_names(
 
 
 def find_hint(kind: str, name: str, known: Sequence[ListNames]) -> str:
-    """What there is instead of a name that there is not; empty when there is one."""
+    """Returns the names to use instead of an unknown one; empty when the name exists."""
     names: list[str] = []
     for source in known:
         names = sorted({one for record in _RECORDS[kind] for one in source(record)})
@@ -70,7 +71,7 @@ def find_hint(kind: str, name: str, known: Sequence[ListNames]) -> str:
 
 
 def names_here(workspace: Workspace) -> tuple[ListNames, ListNames]:
-    """The names in the catalog as it was built, and in the definitions as they are now, which take longer to read."""
+    """Returns the listings of names in the built catalog, and in the present definitions, which take longer to read."""
 
     def list_built(kind: str) -> Iterator[str]:
         try:
@@ -87,10 +88,10 @@ def names_here(workspace: Workspace) -> tuple[ListNames, ListNames]:
 
 
 def list_valid_keys(root: Path) -> tuple[Token, ...]:
-    """The keys of a workspace that still count. None are made for the sake of looking."""
+    """Returns the valid keys of a workspace, without making any."""
     try:
         kept = Access(root).list_tokens() if (root / KEYS_FOLDER / TOKENS_FILE).exists() else ()
-    except FerruleError:  # whoever needs them says so
+    except FerruleError:  # the commands that need them report it
         return ()
     return tuple(token for token in kept if not token.has_ended(time.time()))
 
@@ -113,7 +114,7 @@ _BUSY_SECONDS = 2.0
 
 
 def check_premises(workspace: Workspace, env: Mapping[str, str]) -> list[Examination]:
-    """Everything that can be told without opening the workspace. One that cannot be looked at does not hide the others."""
+    """Checks everything that needs no open workspace. A check that fails becomes a line, and does not hide the others."""
     found: list[Examination] = []
     for name, check in _CHECKS.items():
         try:
@@ -124,7 +125,7 @@ def check_premises(workspace: Workspace, env: Mapping[str, str]) -> list[Examina
 
 
 async def check_providers(app: App, seconds: float) -> list[Examination]:
-    """Whether those who give tokens in users' names can be asked."""
+    """Checks that the OAuth providers of users' tokens can be reached."""
 
     async def one(name: str) -> Examination:
         try:
@@ -140,7 +141,7 @@ async def check_providers(app: App, seconds: float) -> list[Examination]:
 
 
 async def check_sandbox(workspace: Workspace, tools: Iterable[CatalogEntry]) -> list[Examination]:
-    """Whether commands can be confined, where a tool runs any."""
+    """Checks that commands can be sandboxed, where a tool runs any."""
     mode = workspace.settings.builtins.sandbox
     if mode == "off" or not any(listed.tool.tool_kind == "shell_command" for listed in tools):
         return []
@@ -151,7 +152,7 @@ async def check_sandbox(workspace: Workspace, tools: Iterable[CatalogEntry]) -> 
 
 
 def check_cached_tools(workspace: Workspace, app: App) -> Iterator[Examination]:
-    """What `[cache] tools` names in vain."""
+    """Reports unknown tools in `[cache] tools`."""
     known = {listed.tool.tool_id for listed in app.catalog.list_preferred()}
     for name in workspace.settings.cache.tools:
         if name not in known:
@@ -161,7 +162,7 @@ def check_cached_tools(workspace: Workspace, app: App) -> Iterator[Examination]:
 
 
 def check_bound_names(workspace: Workspace, app: App) -> Iterator[Examination]:
-    """What keys and `[[serve.grants]]` name in vain."""
+    """Reports unknown names in keys and `[[serve.grants]]`."""
 
     def list_known(kind: str) -> Iterator[str]:
         return (record.record_id for record in app.catalog.records(kind))
@@ -288,10 +289,10 @@ def _mode(file: Path) -> int:
 
 
 def report_broken(name: str, told: str, code: str) -> Examination:
-    """One that is broken."""
+    """Makes the line of a broken premise."""
     return report_line(name, "broken", told, code)
 
 
 def report_line(name: str, health: Health, told: str, code: str = "") -> Examination:
-    """What is told about one thing of the workspace."""
+    """Makes the line of one premise."""
     return Examination(name=name, kind="workspace", health=health, told=" ".join(told.split()), code=code)

@@ -1,4 +1,4 @@
-"""Pins what other servers say about their tools: looks at each of a workspace's servers, compares with `ferrule.lock`, accepts.
+"""Pins the tool descriptions of other servers: asks each server of a workspace, compares with `ferrule.lock`, and accepts.
 
 Servers are those of `[mcp.servers]` and `[oxp.servers]`, with every tool they offer, and those that AML definitions name, with
 the named tools.
@@ -45,11 +45,11 @@ _AT_ONCE = 8
 async def review_servers(
     workspace: Workspace, env: Mapping[str, str] = os.environ, *, only: Collection[str] | None = None
 ) -> LockReview:
-    """Look at every server, several at once, or at `only` some of them, by what they are called in the lock. One that cannot be
-    looked at is told as such. Raises FerruleError."""
+    """Reviews every server, several at once, or `only` some of them, by their names in the lock. A server that cannot be
+    reached is reported as such. Raises FerruleError."""
     lock = read_lock(workspace.root)
     servers = [server for server in list_reviewed_servers(workspace) if only is None or server.upstream.key in only]
-    # Shapes of keys are left alone: examples in descriptions have them.
+    # Text that only looks like a key is not redacted: examples in descriptions do.
     redactor = KnownSecrets(msgspec.structs.replace(workspace.settings.redaction, well_known=False), env)
     client = Network(workspace.settings, env, workspace.root, redactor.add).make_client()
     around = make_transport_services(
@@ -78,7 +78,7 @@ async def review_servers(
 
 
 async def _close(executor: McpExecutor, around: TransportServices) -> None:
-    """End every program that was started, also when somebody asks to be quick meanwhile."""
+    """Ends every program that was started, even when the review is canceled meanwhile."""
     patience = Patience()
     closing = asyncio.ensure_future(executor.aclose())
     await patience.wait(closing)
@@ -88,7 +88,7 @@ async def _close(executor: McpExecutor, around: TransportServices) -> None:
 
 
 def list_reviewed_servers(workspace: Workspace) -> list[ReviewedServer]:
-    """The servers of a workspace: imported ones, then those that definitions name. Raises SettingsError."""
+    """Returns the servers of a workspace: imported ones, then those that definitions name. Raises SettingsError."""
     settings = workspace.settings.mcp
     found: list[ReviewedServer] = []
     for server_id, server in settings.servers.items():
@@ -105,7 +105,7 @@ def list_reviewed_servers(workspace: Workspace) -> list[ReviewedServer]:
         for tool in (tool for compiled in file.compiled for tool in compiled.tools if transport_of(tool) == MCP):
             try:
                 place = locate_tool(tool, settings)
-            except ExecutionFailed:  # `ferrule check` tells what is wrong with it
+            except ExecutionFailed:  # `ferrule check` reports it
                 continue
             _, tools = places.setdefault(place.upstream.key, (place, {}))
             tools[place.tool_name] = (*tools.get(place.tool_name, ()), tool.tool_id)
@@ -113,8 +113,8 @@ def list_reviewed_servers(workspace: Workspace) -> list[ReviewedServer]:
 
 
 def accept_servers(reviewed: LockReview, by: str, at: str, names: Collection[str] | None, *, firsts: bool) -> Lock:
-    """The lock with what was accepted. `names`: servers, tools as `SERVER.TOOL`, or definitions; None: nothing but `firsts`,
-    the servers of which nothing was pinned before; empty: everything."""
+    """Returns the lock with the accepted changes. `names`: servers, tools as `SERVER.TOOL`, or definitions; None: only `firsts`,
+    the servers without a pin; empty: everything."""
     servers = dict(reviewed.lock.servers)
     for one in reviewed.servers:
         if one.seen is None:
@@ -168,7 +168,7 @@ def _find_differences(
     if server.is_imported:
         found = compare_tools(accepted, fit)
     else:
-        # Among all it has, so that one that was renamed is found; what no definition names is nobody's business.
+        # Compared with all its tools, so that a renamed one is found; new tools that no definition names are ignored.
         accepted = {name: definition for name, definition in accepted.items() if name in server.tools}
         found = tuple(
             one for one in compare_tools(accepted, seen.tools) if one.kind != "new" or one.tool in server.tools
@@ -195,7 +195,7 @@ def _list_notes(server: ReviewedServer, pinned: LockedServer | None, seen: Serve
 
 
 def _list_changed_names(one: ServerReview) -> set[str]:
-    """The names that differ, under which something can be accepted."""
+    """Returns the names of changed tools that can be accepted."""
     return {name for found in one.differences for name in (found.tool, found.now) if name}
 
 

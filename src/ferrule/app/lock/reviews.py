@@ -1,7 +1,7 @@
-"""Reviews of upstream servers: what one says about its tools, against what was accepted; one record per server.
+"""Reviews of upstream servers: the present tool descriptions of each, compared with the accepted ones.
 
-The record is the same whatever protocol the server speaks. OXP servers are asked here, for `ferrule lock`; `pinning` asks
-MCP servers and accepts. It writes nothing.
+The record is the same for every protocol. OXP servers are asked here, for `ferrule lock`; `pinning` asks MCP servers and
+accepts. It writes nothing.
 """
 
 from __future__ import annotations
@@ -26,55 +26,54 @@ HOLDS_SECRET = "its definition holds a secret, which is not written down; tell w
 
 
 class ReviewedServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server, and what is wanted of it."""
+    """A server, and the tools wanted of it."""
 
     upstream: McpUpstream
     tools: dict[str, tuple[str, ...]] = {}
-    """Of a server that AML definitions name: the tools they name, and the ids of the definitions."""
+    """For a server that AML definitions name: the tools they name, and the ids of the definitions."""
     is_imported: bool = False
 
 
 class ServerReview(msgspec.Struct, frozen=True, kw_only=True):
-    """One server, against what is pinned of it."""
+    """One server, compared with its pin."""
 
     served: ReviewedServer
     pinned: LockedServer | None
     seen: ServerDescription | None = None
     problem: str = ""
-    """Why it could not be looked at."""
+    """Why it could not be reviewed."""
     offered: dict[str, Native] = {}
-    """What it offers of what is wanted and can be used."""
+    """The wanted and usable tools it offers."""
     unfit: dict[str, str] = {}
-    """What it offers that cannot become a tool, and why."""
+    """The tools it offers that are unusable, and why."""
     differences: tuple[ToolDifference, ...] = ()
     notes: tuple[str, ...] = ()
-    """What else is not as it was; nothing is refused because of it."""
+    """Other changes; none of them blocks a tool."""
 
     @property
     def key(self) -> str:
-        """What it is called in the lock."""
+        """The name of the server in the lock."""
         return self.served.upstream.key
 
     @property
     def is_first(self) -> bool:
-        """True when nothing of it was ever pinned."""
+        """True when it has no pin yet."""
         return self.pinned is None and self.seen is not None
 
 
 class LockReview(msgspec.Struct, frozen=True):
-    """All servers of a workspace."""
+    """The review of all servers of a workspace."""
 
     lock: Lock
     servers: tuple[ServerReview, ...]
     unused: tuple[str, ...]
-    """In the lock, and nothing names them any more."""
+    """Servers in the lock that nothing names any more."""
 
 
 def redact_description(
     seen: ServerDescription, redactor: Redactor, key: str = "name"
 ) -> tuple[ServerDescription, frozenset[str]]:
-    """What a server said, as it may be written down and shown; and the tools whose definitions held a secret, by
-    their `key`."""
+    """Redacts a server's description, and returns the tools whose definitions held a secret, by their `key`."""
     tools: list[Native] = []
     telling: set[str] = set()
     for tool in seen.tools:
@@ -95,7 +94,7 @@ _AT_ONCE = 8
 async def review_oxp_servers(
     workspace: Workspace, around: TransportServices, lock: Lock, redactor: Redactor
 ) -> list[ServerReview]:
-    """Every server of `[oxp.servers]`, several at once. Raises SettingsError."""
+    """Reviews every server of `[oxp.servers]`, several at once. Raises SettingsError."""
     listings, door = ToolLists(around), asyncio.Semaphore(_AT_ONCE)
 
     async def one(server_id: str, server: OxpServer) -> ServerReview:

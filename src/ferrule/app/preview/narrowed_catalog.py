@@ -1,4 +1,4 @@
-"""A catalog as far as some of its tools are concerned, so that asking about one costs the same however many there are."""
+"""A catalog narrowed to some of its tools, so that a question about one costs the same however many there are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ferrule.model.tool import Record, Tool
 
 
 class NarrowedCatalog:
-    """A `CatalogView` with these tools alone, and every record."""
+    """A `CatalogView` with only these tools, and every record."""
 
     def __init__(self, under: CatalogView, tool_ids: Iterable[str]) -> None:
         self._under = under

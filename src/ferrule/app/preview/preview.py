@@ -1,7 +1,7 @@
-"""Answers "what would happen if this caller called this tool with these arguments", in one vocabulary, for everybody who asks.
+"""Previews calls: what would happen if this caller called this tool with these arguments.
 
-`preview_tool` says what holds for every call of a tool, `preview_call` what holds for one, `preview_arguments` begins with
-arguments as they come over a wire. Lists, `policy explain`, tables of cases, `POST /v1/checks` and the console all ask here.
+`preview_tool` answers for every call of a tool, `preview_call` for one, `preview_arguments` for arguments as they come over
+a wire. Lists, `policy explain`, tables of cases, `POST /v1/checks` and the console all ask here.
 Nothing is called, recorded or changed. It leaves out what only a real call shows: the tool's own preflight, hooks, limits.
 """
 
@@ -46,27 +46,27 @@ _OWN_WORDS = frozenset({"rule", "mode", "policy"})
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What would become of a call, or of every call of a tool."""
+    """The expected outcome of a call, or of every call of a tool."""
 
     verdict: Verdict
     why: str
     """The reason, for people."""
     ruling: Ruling | None = None
-    """What the policy says; None where it is not asked, and where that depends on the call."""
+    """The policy's ruling; None where it is not asked, and where that depends on the call."""
     stop: Stop | None = None
     """How a call would end before the policy is asked; None where it would not, or where no caller was looked at."""
     complaints: tuple[Complaint, ...] = ()
-    """What is wrong with which argument."""
+    """The problems of single arguments."""
     changed_fields: tuple[str, ...] = ()
-    """Arguments that would be mended or filled in."""
+    """Arguments that would be corrected or filled in."""
     judged: JudgedCall | None = None
-    """What the policy looks at; None where no arguments are known."""
+    """The input of the policy; None where no arguments are known."""
     failures: tuple[str, ...] = ()
-    """Facts that could not be worked out."""
+    """Facts that could not be computed."""
 
 
 def preview_tool(entry: SurfaceEntry, request: SurfaceRequest, engine: PolicyEngine) -> Preview:
-    """Says what holds for every call of a tool, whatever its arguments are."""
+    """Previews every call of a tool, with any arguments."""
     return _preview_program(entry, lambda: engine.program(entry, request))[0]
 
 
@@ -79,12 +79,12 @@ async def preview_call(
     now: int = 0,
     classifiers: Mapping[str, Classifier] = BUILTIN,
 ) -> Preview:
-    """Says what would become of one call of a tool with these arguments, which fit its schema."""
+    """Previews one call of a tool, with arguments that match its schema."""
     return await _preview_call(entry, lambda: engine.program(entry, request), arguments, now, classifiers)
 
 
 async def preview_arguments(session: Session, services: Services, name: str, raw: bytes) -> Preview:
-    """Says what would become of a call by this name with these arguments, as JSON that nobody has looked at yet."""
+    """Previews a call by name, with arguments as unchecked JSON."""
     prepared = session.prepared.get(name) or session.find(name)
     if prepared.refusal is not None:
         return _make_blocked(prepared.refusal)
@@ -98,6 +98,7 @@ async def preview_arguments(session: Session, services: Services, name: str, raw
     if prepared.unready is not None:
         return _make_blocked(prepared.unready, changed_fields=changed)
     entry, program = prepared.require_entry(), prepared.require_program()
+    # A copy: a classifier is foreign code and may change what it is given.
     copy = msgspec.json.decode(msgspec.json.encode(parsed.arguments))
     found = await _preview_call(entry, lambda: program, copy, services.now(), services.classifiers)
     return msgspec.structs.replace(_without_secrets(found, prepared, services, copy), changed_fields=changed)
@@ -118,7 +119,7 @@ async def _preview_call(
     try:
         said: Any = program.decide(judged)
         ruling: Ruling = await said if isawaitable(said) else said
-    except Exception as error:  # whatever a policy fails with is a no, as in a call
+    except Exception as error:  # a policy that fails denies, as in a call
         ruling = _make_refusal(error)
     return _make_preview(ruling, judged, failures)
 
@@ -126,7 +127,7 @@ async def _preview_call(
 def _preview_program(
     entry: SurfaceEntry, program_of: Callable[[], PolicyProgram]
 ) -> tuple[Preview, PolicyProgram | None]:
-    """What holds for every call, and the program that decides where each call is decided by itself."""
+    """Returns the preview of every call, and the program that decides single calls where they differ."""
     if not entry.is_visible and not entry.is_judged:
         return Preview(verdict="blocked", why=entry.detail or str(entry.reason or "")), None
     try:
@@ -139,7 +140,7 @@ def _preview_program(
 
 
 def _make_preview(ruling: Ruling, judged: JudgedCall | None = None, failures: tuple[str, ...] = ()) -> Preview:
-    # Whatever is neither allowed nor denied is put to a person, as in a call.
+    # A ruling that neither allows nor denies asks a person, as in a call.
     verdict: Verdict = ruling.behavior if ruling.behavior in ("allow", "deny") else "ask"
     return Preview(verdict=verdict, why=ruling.message, ruling=ruling, judged=judged, failures=failures)
 
@@ -154,7 +155,7 @@ def _make_refusal(error: Exception) -> Ruling:
 
 
 def _describe_dependence(program: PolicyProgram, entry: SurfaceEntry) -> str:
-    """Who looks at each call, and who wants a person to agree."""
+    """Describes which rules look at each call, and who wants a person to approve."""
     rules = program.conditional_rules if isinstance(program, RuleProgram) else ()
     verb = "looks" if len(rules) == 1 else "look"
     what = f"{', '.join(rules)} {verb} at each call" if rules else "each call is judged"
@@ -164,7 +165,7 @@ def _describe_dependence(program: PolicyProgram, entry: SurfaceEntry) -> str:
 
 
 def _without_secrets(found: Preview, prepared: Prepared, services: Services, arguments: Any) -> Preview:
-    """The same, without what is secret in the words of those who are not the policy: classifiers quote arguments."""
+    """Removes secrets from reasons that are not the policy's own: classifiers quote arguments."""
     ruling = found.ruling
     if ruling is None or ruling.reason_type in _OWN_WORDS or prepared.fixed is not None:
         return found

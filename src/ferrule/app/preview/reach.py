@@ -1,7 +1,7 @@
-"""What an agent, a role or a surface may reach: every tool it considers, how it stands there, and what the policy says to it.
+"""The tools that an agent, a role or a surface may reach: how each is loaded there, and the policy's verdict.
 
-Looks at a surface that was built for the purpose; nothing is called or recorded. Policy may also go by the arguments of a call,
-by the principal and by the credential: what depends on them is told as such, not guessed.
+Reads a surface that was built for the purpose; nothing is called or recorded. Where the policy depends on arguments, on the
+principal or on the credential, the verdict says so and does not guess.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ferrule.runtime.surface.search_tool import SEARCH_TOOL
 Kind = Literal["agent", "role", "surface", "none"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Loading = Literal["loaded", "deferred", "hidden", "gone"]
-"""`hidden`: it answers to its name and is shown to nobody. `gone`: nobody on that surface knows of it."""
+"""`hidden`: it can be called by name and is not listed. `gone`: unknown on that surface."""
 
 
 class ReachableTool(NamedTuple):
-    """One tool, as somebody has it."""
+    """One tool, as it is on a surface."""
 
     entry: SurfaceEntry
     verdict: Verdict
@@ -38,7 +38,7 @@ class ReachableTool(NamedTuple):
 
 
 class ToolUser(msgspec.Struct, frozen=True, kw_only=True):
-    """Who or what reaches tools."""
+    """An agent, role or surface that reaches tools."""
 
     kind: Kind
     id: str
@@ -52,7 +52,7 @@ class ToolUser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_users(catalog: CatalogView, kind: Kind) -> list[ToolUser]:
-    """Everything of a kind that the catalog has, by id; of several versions the newest."""
+    """Returns all users of a kind in the catalog, by id; of several versions the newest."""
     kinds = ("agent", "manifest") if kind == "agent" else (kind,) if kind != "none" else ()
     ids = sorted({(record.record_id, name) for name in kinds for record in catalog.records(name)})
     found = [(catalog.record(name, record_id), kind) for record_id, name in ids]
@@ -60,7 +60,7 @@ def list_users(catalog: CatalogView, kind: Kind) -> list[ToolUser]:
 
 
 def find_user(catalog: CatalogView, kind: Kind, name: str) -> ToolUser | None:
-    """One of them; None when there is none."""
+    """Finds one user by name; None when there is none."""
     if kind == "none":
         return ToolUser(kind="none", id="", title="No agent", description="Keys that name no agent, role or surface.")
     for record_kind in ("agent", "manifest") if kind == "agent" else (kind,):
@@ -95,7 +95,7 @@ def _text(value: Any) -> str:
 def make_surface_request(
     kind: Kind, name: str, *, principal: str, tenant: str, channel: str = "console"
 ) -> SurfaceRequest:
-    """The surface that somebody of this kind would ask for."""
+    """Makes the request for a surface of this user."""
     return SurfaceRequest(
         principal=principal,
         channel=channel,
@@ -107,13 +107,13 @@ def make_surface_request(
 
 
 def list_entries(surface: Surface) -> list[SurfaceEntry]:
-    """The tools of a surface by id, without the one that finds others."""
+    """Returns the tools of a surface by id, without the search tool."""
     own = (entry for entry in surface.entries.values() if entry.tool is not SEARCH_TOOL)
     return sorted(own, key=lambda entry: entry.tool.tool_id)
 
 
 def reach_tool(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> ReachableTool:
-    """How one tool stands."""
+    """Returns one tool with its verdict and how it is loaded."""
     found = preview_tool(entry, surface.request, engine)
     loading: Loading = "loaded" if entry.standing == "loaded" else "deferred"
     if not entry.is_visible:
@@ -124,7 +124,7 @@ def reach_tool(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> R
 
 
 def count_loading(found: Iterable[SurfaceEntry]) -> dict[str, int]:
-    """How many tools are loaded, deferred, hidden and gone. Cheap: no rule is asked."""
+    """Counts the tools that are loaded, deferred, hidden and gone. Cheap: no rule is asked."""
     counts: Counter[str] = Counter(dict.fromkeys(get_args(Loading), 0))
     for entry in found:
         if not entry.is_visible:
@@ -137,7 +137,7 @@ def count_loading(found: Iterable[SurfaceEntry]) -> dict[str, int]:
 
 
 def estimate_surface_tokens(surface: Surface, settings: SurfaceSettings) -> int:
-    """About how many tokens a model reads before it can use the surface, by what it is shown."""
+    """Estimates the tokens a model reads before it can use the surface."""
     shown = render(surface, settings)
     texts: list[str | bytes] = [shown.instructions]
     for tool in shown.tools:

@@ -1,6 +1,6 @@
-"""What the policy as it is now says to a recorded call: its rules, which of them fit, and what would become of the call.
+"""Reviews a recorded call by the present policy: its rules, which of them match, and the verdict now.
 
-The call is asked about like one that nobody made yet. Runs nothing and writes nothing.
+The call is judged like a new one. Runs nothing and writes nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _MASKED = "sensitive members of the input are masked in the ledger, so rules abo
 
 
 async def review_rules(story: Story, catalog: CatalogView, engine: PolicyEngine) -> RuleReview:
-    """Returns every rule of a policy with whether it fits the call, and the verdict. Without a decision no rule was asked, so
-    none is told."""
+    """Returns the rules of a policy, which of them match the call, and the verdict. Empty for a call without a decision: no
+    rule was asked."""
     if not story.decisions:
         return RuleReview()
     if not isinstance(engine, RuleEngine):
@@ -45,7 +45,7 @@ async def review_rules(story: Story, catalog: CatalogView, engine: PolicyEngine)
 
 
 async def _try_call(trial: PolicyTrial, story: Story, listed: CatalogEntry) -> tuple[TrialCall, str]:
-    """The call as its caller would make it now; else, where there is no such agent any more, as anybody would, and a remark."""
+    """Tries the call as its caller would make it now; if that agent is gone, as any caller would, with a remark."""
     header, arguments, at = story.header, story.final_input, story.created_at
     caller: dict[str, Any] = {
         "principal": header.principal,
@@ -57,7 +57,7 @@ async def _try_call(trial: PolicyTrial, story: Story, listed: CatalogEntry) -> t
     }
     try:
         return await trial.try_call(header.tool_id, arguments, caller, at), ""
-    except FerruleError:  # its words name what is there instead, which callers may not know of
+    except FerruleError:  # its message names other agents, which callers may not know of
         entry, request = SurfaceEntry(listed.tool, listed.digest, "loaded"), SurfaceRequest(**caller)
         found = await preview_call(entry, request, trial.engine, arguments, now=at)
         return TrialCall(entry, request, found), _GONE

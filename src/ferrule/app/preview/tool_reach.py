@@ -1,7 +1,7 @@
-"""Who may use one tool: every agent, role and surface of the catalog, asked one by one, with the rules that decide.
+"""The callers of one tool: the access of every agent, role and surface of the catalog, with the rules that decide.
 
-Each is given a surface of its own on a catalog that holds this tool alone, by the very code that makes surfaces of callers. No
-call is made and nothing is written.
+Each gets a surface on a catalog with this tool alone, built by the same code as the surfaces of real callers. No call is
+made and nothing is written.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ _HERE = "console"
 
 
 class AccessRule(msgspec.Struct, frozen=True):
-    """A rule that concerns somebody's calls of a tool."""
+    """A rule about a caller's calls of a tool."""
 
     rule_id: str
     decision: str
     place: str
-    """Where it is written."""
+    """The file and line of the rule."""
     reason: str
     condition: str
-    """What a call must be like for it to hold, in words; empty: anything."""
+    """The condition on calls, in words; empty: none."""
     is_always: bool
-    """False when it holds for some calls only."""
+    """False when it applies to some calls only."""
 
 
 class CallerAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """What one caller may do with a tool."""
+    """The access of one caller to a tool."""
 
     kind: CallerKind
     name: str
     access: Verdict
-    """`blocked` also where it is not among its tools."""
+    """`blocked` also for a tool the caller does not have."""
     why: str
     is_deferred: bool = False
-    """True when it is found by search only."""
+    """True when only a search finds it."""
     approval_from: tuple[str, ...] = ()
     depends_on_input: bool = False
-    """True when other arguments than none may be decided otherwise."""
+    """True when the decision depends on the arguments."""
     rules: tuple[AccessRule, ...] = ()
 
 
 class SurfaceContext(NamedTuple):
-    """What surfaces of this process are made from."""
+    """Everything that the surfaces of a process are built from."""
 
     catalog: CatalogView
     engine: PolicyEngine
@@ -73,7 +73,7 @@ class SurfaceContext(NamedTuple):
 
 
 def list_caller_access(tool_id: str, here: SurfaceContext, most: int) -> tuple[list[CallerAccess], bool]:
-    """What everybody may do with a tool, and whether there are more than were asked. Empty for a tool that is not there."""
+    """Returns the access of each caller to a tool, and True when there are more than `most`. Empty for an unknown tool."""
     if not here.catalog.versions(tool_id):
         return [], False
     alone = here._replace(catalog=NarrowedCatalog(here.catalog, (tool_id,)))
@@ -136,7 +136,7 @@ def _make_judged_call(entry: SurfaceEntry, now: int) -> JudgedCall:
 
 
 def _list_rules(entry: SurfaceEntry, request: SurfaceRequest, here: SurfaceContext) -> tuple[AccessRule, ...]:
-    """The rules that hold for every call of this caller, then those that hold for some."""
+    """Returns the rules that apply to every call of this caller, then those that apply to some."""
     engine = here.engine
     if not isinstance(engine, RuleEngine):
         return ()
@@ -147,7 +147,7 @@ def _list_rules(entry: SurfaceEntry, request: SurfaceRequest, here: SurfaceConte
         for rule in engine.find_candidates(view)
         if find_tool_mismatch(rule, view) is None and find_caller_mismatch(rule, request, engine.policy.groups) is None
     ]
-    with suppress(Exception):  # what Cedar cannot tell is not told; the ruling says what counts
+    with suppress(Exception):  # rules that Cedar fails on are left out; the ruling counts
         found += [
             _make_access_rule(hit.rule, is_always=True)
             for hit in engine.find_cedar_hits(view, request, _make_judged_call(entry, here.now))
@@ -156,7 +156,7 @@ def _list_rules(entry: SurfaceEntry, request: SurfaceRequest, here: SurfaceConte
 
 
 def list_rules_about_others(listed: CatalogEntry, engine: PolicyEngine) -> list[AccessRule]:
-    """Rules about this tool that hold only for certain people, agents or channels."""
+    """Returns the rules about this tool that apply only to certain people, agents or channels."""
     if not isinstance(engine, RuleEngine):
         return []
     view = engine.get_view(SurfaceEntry(listed.tool, listed.digest, "loaded"))
@@ -183,7 +183,7 @@ _WHO = ("principal", "agent", "channel", "tenant", "model")
 
 
 def describe_condition(rule: PolicyRule) -> str:
-    """What a call must be like for a rule to hold, in words: `amount_eur is above 100 and reason is "late"`."""
+    """Describes the condition of a rule in words: `amount_eur is above 100 and reason is "late"`."""
     said = [f"{key} is {' or '.join(getattr(rule, key))}" for key in _WHO if getattr(rule, key)]
     for key in _VALUES:
         values = getattr(rule, key)

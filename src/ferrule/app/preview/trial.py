@@ -1,4 +1,4 @@
-"""Asks a policy about a call without making it: the tool as a surface of the caller has it, the rules that are given.
+"""Asks a policy about a call without making it: the tool as on a surface of the caller, the rules as given.
 
 Used by `ferrule policy explain`, `ferrule policy test` and the HTTP API. Writes nothing and runs none of the workspace's code.
 """
@@ -25,7 +25,7 @@ from ferrule.runtime.surface.build import build_surface
 
 
 class TrialCall(NamedTuple):
-    """One call that was asked about, and what would become of it."""
+    """One call that the policy was asked about, and its preview."""
 
     entry: SurfaceEntry
     request: SurfaceRequest
@@ -33,11 +33,11 @@ class TrialCall(NamedTuple):
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One case of the table, and what became of it."""
+    """One case of the table, and its result."""
 
     name: str
     line: int
-    """Where it stands in its file."""
+    """The line of the case in its file."""
     tool: str
     expect: str
     behavior: str | None
@@ -46,11 +46,11 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """Every rule that matched, the deciding one first."""
     passed: bool
     failure: str | None
-    """What is wrong; null when it is as expected."""
+    """The failure; null when the case passed."""
 
 
 def make_case_result(case: Case, found: Preview | None, failure: str | None) -> CaseResult:
-    """Returns the result of a case. `found`: what would become of its call; None when the caller has no such tool."""
+    """Makes the result of a case. `found`: the preview of its call; None when the caller has no such tool."""
     ruling = found.ruling if found is not None else None
     return CaseResult(
         name=case.name,
@@ -65,7 +65,7 @@ def make_case_result(case: Case, found: Preview | None, failure: str | None) -> 
 
 
 def why_case_failed(case: Case, found: Preview) -> str | None:
-    """Returns what is wrong with what would become of a case's call; None when it is as expected."""
+    """Returns why a case failed; None when it passed."""
     ruling = found.ruling
     is_by_rule = ruling is not None and ruling.rule_refs and ruling.reason_type == "rule"
     deciding = ruling.rule_refs[0] if ruling is not None and is_by_rule else ""
@@ -77,7 +77,7 @@ def why_case_failed(case: Case, found: Preview) -> str | None:
 
 
 class PolicyTrial:
-    """Tools and rules, to be asked about calls."""
+    """Tools and rules that can be asked about calls."""
 
     def __init__(
         self,
@@ -94,15 +94,15 @@ class PolicyTrial:
         self._surfaces: dict[tuple[str, str], Surface] = {}
 
     async def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any], now: int = 0) -> TrialCall:
-        """What would become of one call. `caller`: members of a `SurfaceRequest`. Raises PolicyError when the caller has no such
-        tool, SurfaceError for an agent or role that is not there."""
+        """Previews one call. `caller`: members of a `SurfaceRequest`. Raises PolicyError when the caller has no such tool,
+        SurfaceError for an unknown agent or role."""
         request = SurfaceRequest(**{"principal": "somebody", "channel": "policy", **caller})
         entry = self._find_entry(name, request)
         found = await preview_call(entry, request, self.engine, arguments, now=now, classifiers=self._classifiers)
         return TrialCall(entry, request, found)
 
     async def test_cases(self, cases: Iterable[Case]) -> list[CaseResult]:
-        """What becomes of a table of cases."""
+        """Tests a table of cases."""
         return [await self._test_case(case) for case in cases]
 
     async def _test_case(self, case: Case) -> CaseResult:
@@ -113,7 +113,7 @@ class PolicyTrial:
         return make_case_result(case, found, why_case_failed(case, found))
 
     def explain(self, tried: TrialCall) -> list[RuleExplanation]:
-        """Every rule, with what came of it; none where the policy cannot be used."""
+        """Returns every rule with its outcome; none where the policy is unusable."""
         judged = tried.preview.judged
         if not isinstance(self.engine, RuleEngine) or judged is None:
             return []
@@ -145,13 +145,13 @@ class PolicyTrial:
 
 
 class _EverythingReady:
-    """Every credential is there and everything is set up: what is asked here is the policy alone."""
+    """Claims that every credential and setup is present: the question is about the policy alone."""
 
     def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
         return ()
 
     def is_switched_on(self, tool: Tool) -> bool:
-        """False: nobody's environment is asked."""
+        """Returns False: the environment is not asked."""
         return False
 
     def is_set_up(self, tool: Tool) -> bool:

@@ -1,7 +1,7 @@
-"""The catalog for people who look through it: searched by the words that agents search by, filtered by what tools are and do.
+"""The catalog for people: searched by the words that agents search by, filtered by the properties of tools.
 
-Which tools have which property is kept as one large number for each property, a bit for each tool: filters and their counts stay
-quick with many thousands of tools. Made once for each catalog; nothing here depends on who looks.
+Each property is one large number with a bit for each tool, so filters and their counts stay quick with many thousands of
+tools. Made once for each catalog; nothing here depends on the viewer.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ferrule.runtime.surface.index import KeywordIndex, extract_terms
 from ferrule.schema.internal_fields import model_schema
 
 Effect = Literal["reads", "writes", "destroys", "depends"]
-"""What a tool does to the world: `depends` on its input, when a fact is asked per call."""
+"""The effect of a tool on the world: `depends` on its input, when a fact is asked per call."""
 Facet = Literal["namespace", "dialect", "effect", "risk", "owner", "lifecycle", "approval", "switch", "findings"]
 FACETS: tuple[Facet, ...] = get_args(Facet)
 NOBODY = "-"
 """The owner of tools that name none."""
 _SHORTEST_PART = 2
-"""Of a name, that is looked for anywhere in it."""
+"""The shortest text that is searched for anywhere in a name."""
 
 
 class ToolSummary(NamedTuple):
-    """One tool as lists show it."""
+    """One tool, as lists show it."""
 
     listed: CatalogEntry
     risk: Risk
@@ -40,27 +40,27 @@ class ToolSummary(NamedTuple):
 
 
 class ToolSize(msgspec.Struct, frozen=True):
-    """How much of a model's attention a tool takes, each time it is shown."""
+    """The size of a tool, as a model reads it."""
 
     characters: int
     """Of name, description and input schema, written as JSON."""
     tokens: int
-    """About as many, by the estimate of `ferrule export`. No provider's own count."""
+    """An estimate, the same as that of `ferrule export`; no provider's own count."""
     description_characters: int
 
 
 class CatalogPage(NamedTuple):
-    """What a search gave."""
+    """One page of a search."""
 
     matched: int
     """How many there are in all."""
     page: Sequence[ToolSummary]
     counts: Mapping[Facet, Mapping[str, int]]
-    """For every filter: how many there would be with each of its values, the other filters as they are."""
+    """For every filter, the number of tools for each of its values, with the other filters as they are."""
 
 
 def effect_of(tool: Tool) -> Effect:
-    """What a tool does, by its facts; what nobody stated counts as harmful."""
+    """Returns a tool's effect by its facts; unstated facts count as harmful."""
     facts = tool.facts
     if isinstance(facts.is_read_only, str) or isinstance(facts.is_destructive, str):
         return "depends"
@@ -70,19 +70,19 @@ def effect_of(tool: Tool) -> Effect:
 
 
 def risk_of(listed: CatalogEntry) -> Risk:
-    """A tool's risk, as people are told it when they are asked."""
+    """Returns a tool's risk, as approvers see it."""
     return read_traits(SurfaceEntry(listed.tool, listed.digest, "loaded")).risk
 
 
 def measure_tool(tool: Tool) -> ToolSize:
-    """How much a model is shown of a tool."""
+    """Measures a tool as a model reads it."""
     shown = {"name": tool.name, "description": tool.description, "input_schema": model_schema(tool)}
     written = msgspec.json.encode(shown)
     return ToolSize(len(written), estimate_tokens(written), len(tool.description))
 
 
 class CatalogBrowser:
-    """One catalog, made ready to be looked through."""
+    """One catalog, indexed for search and filters."""
 
     def __init__(self, catalog: CatalogView) -> None:
         self.digest = catalog.digest
@@ -118,8 +118,8 @@ class CatalogBrowser:
         skip: int = 0,
         count: int = 50,
     ) -> CatalogPage:
-        """Tools that have something of the words and every property that is wanted: by id, or the best first where there
-        are words. `findings`: the ids of the tools that have an error, or a warning, or neither is known of."""
+        """Returns the tools that match some of the words and have every wanted property: by id, or the best first where there
+        are words. `findings`: the ids of tools with an error, with a warning, and without either."""
         bits = {**self._bits, "switch": self._switch(switched_off), "findings": self._findings(findings)}
         chosen = {facet: bits[facet].get(value, 0) for facet, value in (wanted or {}).items()}
         scores = self._score_words(words) if words.strip() else None
@@ -136,7 +136,7 @@ class CatalogBrowser:
         )
 
     def _score_words(self, words: str) -> dict[int, float]:
-        """By the words; what is so called comes first, and what has the words in its name is found as well."""
+        """Scores tools by the words: a tool of that name comes first, and a part of a name matches too."""
         scores, asked = self._index.score_all(words), words.strip().casefold()
         highest = max(scores.values(), default=0.0)
         if len(asked) >= _SHORTEST_PART:

@@ -1,6 +1,6 @@
-"""What people decided lately: the newest answers of the ledger, found once and then followed.
+"""Recent decisions of people: the newest answers of the ledger, searched once and then followed.
 
-A ledger is long and its answers are few. The first look goes through it; each later one reads only what is new.
+A ledger is long and its answers are few. The first search goes through it; each later one reads only new rows.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ferrule.model.story import Story
 _ASKED: tuple[Kind, ...] = ("answered", "unknown")
 _UNANSWERED = frozenset({"timed_out", "canceled"})
 _KEPT = 500
-"""The newest calls that are remembered."""
+"""How many of the newest calls are remembered."""
 _STEP, _STEPS = 500, 8
-"""Rows that are read at once, and how often, before it is quicker to look through the ledger again."""
+"""Rows that are read at once, and how often, before it is quicker to search the ledger again."""
 
 Rows = Sequence[StoredEntry]
 
 
 class DecidedCall(msgspec.Struct, frozen=True):
-    """A call that a person was asked about, and is not any more."""
+    """A call whose question to a person is closed."""
 
     rows: Rows
     fate: Fate
@@ -39,10 +39,10 @@ class Decisions:
         self._store = store
         self._seq: int | None = None
         self._calls: dict[str, int] = {}
-        """Calls with such a row, each with the number of the last one; the oldest first."""
+        """Calls with a row about a decision, each with the number of the last such row; the oldest first."""
 
     async def list_since(self, at: int, is_wanted: Callable[[Rows], bool], count: int) -> list[DecidedCall]:
-        """Up to `count` calls that were decided since a time, the newest first."""
+        """Returns up to `count` calls that were decided since a time, the newest first."""
         await self._refresh()
         found: list[DecidedCall] = []
         for call in list(reversed(self._calls)):
@@ -66,7 +66,7 @@ class Decisions:
             self._seq = newest[0].seq if newest else 0
 
     async def _follow(self, seq: int) -> bool:
-        """Take what is new. False when that is too much."""
+        """Reads the new rows; False when there are too many."""
         for _ in range(_STEPS):
             rows = await self._store.rows_after(seq, _STEP)
             self._take(rows)
@@ -85,7 +85,7 @@ class Decisions:
 
 
 def _may_hold_decision(row: StoredEntry) -> bool:
-    """True for a row that may tell of a decision."""
+    """True for a row that may hold a decision."""
     if row.kind != "ended":
         return row.kind in _ASKED
     return row.outcome in _UNANSWERED or row.segment().answer is not None
@@ -103,7 +103,7 @@ _of_stores: WeakKeyDictionary[Store, Decisions] = WeakKeyDictionary()
 
 
 def decisions_of(store: Store) -> Decisions:
-    """The decisions of a ledger, as far as this process has looked."""
+    """Returns the decisions of a ledger, shared by all who ask in this process."""
     found = _of_stores.get(store)
     if found is None:
         found = _of_stores[store] = Decisions(store)

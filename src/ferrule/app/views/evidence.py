@@ -1,6 +1,6 @@
-"""What a person needs to judge a call that waits for somebody, and what became of it when it does not any more.
+"""The evidence for an approval: what a person needs to judge a waiting call, and the outcome once it no longer waits.
 
-Worked out from the call's rows, the catalog and the policy. It answers nothing and writes nothing; the inbox does that.
+Made from the call's rows, the catalog and the policy. It answers nothing and writes nothing; the inbox does that.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ferrule.runtime.approval.inbox_item import InboxItem, count_missing_people
 from ferrule.runtime.policy.engine import RuleEngine
 
 Outcome = Literal["waiting", "approved", "rejected", "expired", "canceled", "answered", "settled", "ended"]
-"""What became of a question; `ended` when the call ended without an answer to it."""
+"""The outcome of a question; `ended` when the call ended without an answer to it."""
 _DESTRUCTIVE = FACT_NAMES.index("is_destructive")
 _MASK = "[REDACTED]"
 _LONGEST = 80
 
 
 class Thing(msgspec.Struct, frozen=True):
-    """What a call is about. Where it cannot be undone, people type it before they approve."""
+    """The subject of a call. Before an irreversible call, approvers type it."""
 
     name: str
     """The member of the input that names it; empty when it is the tool's own name."""
@@ -39,7 +39,7 @@ class Thing(msgspec.Struct, frozen=True):
 
 
 class InputRevision(msgspec.Struct, frozen=True):
-    """Somebody or something that made another input of what the model wrote."""
+    """A change of the model's input, and who made it."""
 
     kind: str
     """`hook`, `person`, `runtime`, `adapter` or `migration`."""
@@ -49,7 +49,7 @@ class InputRevision(msgspec.Struct, frozen=True):
 
 
 class AnswerSignature(msgspec.Struct, frozen=True):
-    """One person's answer."""
+    """The answer of one person."""
 
     by: str
     at: str
@@ -58,7 +58,7 @@ class AnswerSignature(msgspec.Struct, frozen=True):
     is_edit: bool
     """True when the person changed the input."""
     counts: bool
-    """False when the input was changed after it, so that it has to be given again."""
+    """False when the input changed after it, so that the person has to answer again."""
 
 
 class AskingRule(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class AskingRule(msgspec.Struct, frozen=True):
 
     rule_ref: str
     decision: str = ""
-    """Empty when the policy in force has no rule of that name any more."""
+    """Empty when the policy in force no longer has a rule of that name."""
     place: str = ""
     """File and line."""
     source: str = ""
@@ -74,7 +74,7 @@ class AskingRule(msgspec.Struct, frozen=True):
 
 
 class Fate(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the question that a call asked last."""
+    """The outcome of the last question of a call."""
 
     outcome: Outcome
     state: str
@@ -89,36 +89,36 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def by(self) -> tuple[str, ...]:
-        """Who decided, in the order they did."""
+        """The people who decided, in order."""
         return tuple(dict.fromkeys(each.by for each in self.signatures if each.counts))
 
     @property
     def reason(self) -> str | None:
-        """What the last of them said about it."""
+        """The reason that the last of them gave."""
         return next((each.reason for each in reversed(self.signatures) if each.counts), None)
 
     @property
     def waited_seconds(self) -> float | None:
-        """From the question to the answer."""
+        """The time from the question to the answer."""
         return None if self.decided_at is None else max(0, self.decided_at - self.requested_at) / MICROSECONDS
 
 
 class ApprovalReview(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about one call that a person was asked about."""
+    """Everything about one call with a question to a person."""
 
     story: Story
     fate: Fate
     waiting: InboxItem | None
     """The item in the inbox, while there is one."""
     request: ApprovalRequest | None
-    """The question; None when only a crash asked it."""
+    """The question; None when it arose from a crash."""
     is_definition_current: bool
-    """False when the tool's definition is another one now: an approval of the old one would be void."""
+    """False when the tool's definition has changed: an approval of the old one would be void."""
     is_destructive: bool
     about: Thing
-    """What the call is about, as far as its input tells."""
+    """The subject of the call, by its input."""
     thing: Thing | None
-    """The same where it has to be typed before approving; None where nothing has to be."""
+    """The subject where approvers have to type it; None where they need not."""
     model_input: Any
     input: Any
     differences: tuple[FieldDifference, ...]
@@ -133,7 +133,7 @@ def make_review(
     versions: Sequence[CatalogEntry],
     engine: PolicyEngine,
 ) -> ApprovalReview:
-    """The review of a call. `versions`: of its tool, as the catalog has them now."""
+    """Makes the review of a call. `versions`: those of its tool in the present catalog."""
     fate = fate_of(story, waiting)
     request = waiting.request if waiting is not None else next(iter(reversed(story.requests)), None)
     written = next(iter(story.input_values.values()), None)
@@ -160,7 +160,7 @@ def make_review(
 
 
 def find_thing(value: Any, tool_name: str) -> Thing:
-    """What names the thing that a call is about: a member of its input that looks like an id, else the tool."""
+    """Finds the subject of a call: a member of its input that looks like an id, else the tool."""
     members = value.items() if isinstance(value, dict) else ()
     found = [(_rank_name(name), name, str(one)) for name, one in members if _can_be_typed(one)]
     best = min((each for each in found if each[0] < len(_NAMING)), default=None, key=lambda each: each[0])
@@ -168,7 +168,7 @@ def find_thing(value: Any, tool_name: str) -> Thing:
 
 
 _NAMING = ("id", "number", "key", "code", "email", "path", "name", "ticket", "title")
-"""How members are called that name a thing, the best first."""
+"""Names of members that identify a thing, the best first."""
 
 
 def _rank_name(name: str) -> int:
@@ -185,7 +185,7 @@ def _can_be_typed(value: Any) -> bool:
 
 
 def fate_of(story: Story, waiting: InboxItem | None = None) -> Fate:
-    """What became of the question that a call asked last. Raises ValueError for a call that never asked one."""
+    """Returns the outcome of a call's last question. Raises ValueError for a call without one."""
     rows, asking = story.rows, story.asking
     if asking is None:
         raise ValueError(f"{story.invocation_id} never waited for a person")
@@ -253,7 +253,7 @@ def _list_signatures(given: tuple[Answer, ...], request: ApprovalRequest | None)
 
 
 def _find_edited_input(story: Story) -> Any:
-    """The input of a call that does not wait. Until it goes on, an edit stands beside the answer."""
+    """Returns the input of a call that does not wait. Until it resumes, an edited input is in the row of the answer."""
     rows = story.rows
     if rows[-1].kind == "answered" and rows[-1].outcome == "approved":
         for row in reversed(rows):
@@ -266,7 +266,7 @@ def _find_edited_input(story: Story) -> Any:
 
 
 def _is_destructive(story: Story, versions: Sequence[CatalogEntry]) -> bool:
-    """What is not known to be harmless is not."""
+    """True unless the tool is known to be harmless."""
     facts = story.header.facts
     if len(facts) > _DESTRUCTIVE:
         return facts[_DESTRUCTIVE] is not False

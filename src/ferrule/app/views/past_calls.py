@@ -1,7 +1,7 @@
-"""Calls that are on record, for whoever looks back at them: pages of them, and the whole story of one.
+"""Recorded calls, for people who look back: pages of them, and the full story of one.
 
-Pages are in the order in which calls began, the newest first, so that paging on neither repeats nor misses one that moves
-meanwhile. Looking is bounded: a page may come back short, with the place to go on from.
+Pages are ordered by the begin of calls, the newest first, so that paging neither repeats nor misses one that changes
+meanwhile. The search is bounded: a page may be short, with the position to continue from.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ferrule.model.story import Story
 
 _ROWS = 200
 _MOST_ROWS = 50_000
-"""Rows that the ledger goes through for one page."""
+"""Rows that are searched for one page."""
 _MOST_CALLS = 2_000
 """Calls that are read for one page."""
 
@@ -28,7 +28,7 @@ Rows = Sequence[StoredEntry]
 
 
 class CallPage(NamedTuple):
-    """Some calls, each with all its rows, and where to go on; None at the end."""
+    """Some calls, each with all its rows, and the position to continue from; None at the end."""
 
     calls: list[Rows]
     before: int | None
@@ -37,8 +37,8 @@ class CallPage(NamedTuple):
 async def list_calls(
     store: Store, is_wanted: Callable[[Rows], bool], *, before: int | None, count: int, quick: CallsWanted = ANY_CALL
 ) -> CallPage:
-    """Up to `count` calls that are wanted, of those that began before a row; the newest first. `quick`: what the ledger can
-    tell by itself, so that calls which are not wanted anyway are not read."""
+    """Returns up to `count` wanted calls that began before a row, the newest first. `quick`: conditions that the ledger checks
+    itself, so that other calls are not read."""
     top = min(before or 10**15, await next_row_number(store))
     floor = max(quick.after, top - 1 - _MOST_ROWS)
     wanted = msgspec.structs.replace(quick, after=floor)
@@ -62,7 +62,7 @@ async def list_open_calls(
     store: Store, is_wanted: Callable[[Rows], bool], *, states: Sequence[str], before: int | None, count: int,
     quick: CallsWanted = ANY_CALL,
 ) -> CallPage:  # fmt: skip
-    """The same of calls that have not ended and are in one of some states: the ledger keeps a list of those."""
+    """Returns a page of open calls in these states, from the ledger's own list of them."""
     names = [one.call for one in await store.open_calls(*states)]
     calls = [rows for rows in (await store.rows_of_calls(names)).values() if quick.after < rows[0].seq]
     calls.sort(key=lambda rows: -rows[0].seq)
@@ -78,26 +78,26 @@ async def list_open_calls(
 async def find_calls_holding(
     store: Store, part: bytes, *, after: int, most_rows: int, holding: tuple[bytes, ...] = ()
 ) -> list[Rows]:  # fmt: skip
-    """Calls whose first row names something, of those that began within so many rows after one; the oldest first."""
+    """Finds calls whose first row contains a text, among those that began within `most_rows` after a row; the oldest first."""
     before = min(after + 1 + most_rows, await next_row_number(store))
     firsts = await store.calls_before(before, _MOST_CALLS, CallsWanted(after=after, holding=(part, *holding)))
     return (await read_whole_calls(store, firsts))[::-1]
 
 
 async def read_whole_calls(store: Store, firsts: Sequence[StoredEntry]) -> list[Rows]:
-    """Calls with all their rows, from their first ones, in the same order."""
+    """Returns calls with all their rows, in the order of their first ones."""
     longer = await store.rows_of_calls([row.call for row in firsts if row.kind != "call"])
     return [longer.get(row.call) or (row,) for row in firsts]
 
 
 async def next_row_number(store: Store) -> int:
-    """One more than the number of the last row."""
+    """Returns one more than the number of the last row."""
     newest = await store.rows_before(None, 1)
     return newest[0].seq + 1 if newest else 1
 
 
 async def read_story(store: Store, rows: Rows, catalog: CatalogView, engine: PolicyEngine) -> Story:
-    """The whole story of a call, with the rules of the policy in force."""
+    """Reads the full story of a call, with the rules of the policy in force."""
     story = Story(rows, await store.news_of(rows[0].call))
     story.considered = await review_rules(story, catalog, engine)
     return story
