@@ -17,13 +17,13 @@ ANN = Caller(Identity("ann", "here", frozenset({CALL})))
 BOB = Caller(Identity("bob", "here", frozenset({CALL})))
 
 
-class Client:
-    """As much of a request as a stream looks at."""
+class FakeRequest:
+    """A fake request: the client stays until `left` is set."""
 
     def __init__(self) -> None:
         self.left = asyncio.Event()
 
-    async def gone(self) -> None:
+    async def wait_until_gone(self) -> None:
         await self.left.wait()
 
 
@@ -39,7 +39,7 @@ async def short() -> AsyncIterator[bytes]:
 
 @driven
 async def test_a_stream_gives_its_parts_and_makes_room_when_it_ends() -> None:
-    behind, client = Background(1), Client()
+    behind, client = Background(1), FakeRequest()
     for _ in range(2):
         stream: Any = behind.stream(ANN, client, short())  # type: ignore[arg-type]
         assert [part async for part in stream] == [b"one", b"two"]
@@ -47,7 +47,7 @@ async def test_a_stream_gives_its_parts_and_makes_room_when_it_ends() -> None:
 
 @driven
 async def test_one_principal_holds_so_many_streams_and_another_has_its_own() -> None:
-    behind, client = Background(1), Client()
+    behind, client = Background(1), FakeRequest()
     stream: Any = behind.stream(ANN, client, endless())  # type: ignore[arg-type]
     assert await anext(stream) == b"first"
     with pytest.raises(Refused) as refused:
@@ -61,7 +61,7 @@ async def test_one_principal_holds_so_many_streams_and_another_has_its_own() -> 
 @driven
 @pytest.mark.parametrize("is_client", [True, False], ids=["the client leaves", "the server ends"])
 async def test_a_stream_ends_when_its_client_leaves_or_the_server_ends(is_client: bool) -> None:
-    behind, client = Background(1), Client()
+    behind, client = Background(1), FakeRequest()
     stream: Any = behind.stream(ANN, client, endless())  # type: ignore[arg-type]
     assert await anext(stream) == b"first"
     if is_client:
