@@ -25,12 +25,13 @@ _HEAD_PREFIX = b"ferrule ledger head 1\n"
 
 
 def to_kind_number(kind: Kind) -> int:
-    """Returns how a kind is stored."""
+    """Returns the number a kind is stored with."""
     return _KIND_NUMBERS[kind]
 
 
 def compute_commitment(salted: bytes) -> bytes:
-    """Returns what a row's hash covers instead of its payload: `salted` is 16 random bytes and the payload."""
+    """Computes the commitment that a row's hash covers instead of its payload: `salted` is 16 random bytes and the
+    payload."""
     return hashlib.sha256(salted).digest()
 
 
@@ -46,7 +47,7 @@ def compute_row_hash(
     payload_commitment: bytes,
     mark: bytes,
 ) -> bytes:
-    """Returns the hash of a row: every column, each with its length, after the hash of the row before."""
+    """Computes the hash of a row: every column, each with its length, after the hash of the row before."""
     call_text, tool_text, outcome_text = call.encode(), tool.encode(), outcome.encode()
     fixed = _FIXED.pack(seq, at, kind, len(call_text), len(tool_text), len(outcome_text), len(mark), len(body))
     parts = (before, fixed, payload_commitment, call_text, tool_text, outcome_text, mark, body)
@@ -54,7 +55,7 @@ def compute_row_hash(
 
 
 def format_head(ledger: str, seq: int, row: bytes, at: int) -> bytes:
-    """Returns what the signature of a head covers: which ledger, how many rows, the last row's hash, when."""
+    """Formats the text that a head's signature covers: which ledger, how many rows, the last row's hash, when."""
     return _HEAD_PREFIX + ledger.encode() + b"\n" + _HEAD.pack(seq, at) + row
 
 

@@ -33,12 +33,12 @@ class Tables:
         """The tools that are off, each with the row that turned it off."""
 
     def count_calls(self, run: str, tool_id: str) -> int:
-        """Returns how many calls of a tool (`*`: of all tools) a run has made."""
+        """Counts the calls of a tool (`*`: of all tools) that a run has made."""
         counters = self.runs.get(run, {})
         return sum(counters.values()) if tool_id == ALL_TOOLS else counters.get(tool_id, 0)
 
     def apply_mark(self, kind: Kind, call: str, seq: int, mark: Mark) -> None:
-        """Takes in one row's mark. Rows without a mark change nothing."""
+        """Applies one row's mark. Rows without a mark change nothing."""
         if call:
             self._apply_call(call, seq, mark)
         if mark.key:

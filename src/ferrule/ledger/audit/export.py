@@ -1,7 +1,9 @@
-"""The ledger as a file of JSON lines that proves itself: rows with their hashes, the signed head, the public key.
+"""Exports the ledger as a file of JSON lines that proves itself: rows with their hashes, the signed head, the public
+key.
 
-The first line says what is in it, the last what it ends with. A part that stops before the ledger's last row is sealed
-with the ledger's key, because no head vouches for it. Without payloads a row carries the commitment to its own.
+The first line says what is in it, the last what it ends with. A part that stops before the ledger's last row is
+sealed with the ledger's key, because no head vouches for it. Without payloads a row carries the commitment to its
+own.
 """
 
 from __future__ import annotations
@@ -142,7 +144,7 @@ class ExportSource:
         self._scratch.execute("CREATE TABLE ends (call TEXT, seq INTEGER, is_end INTEGER)")
 
     def close(self) -> None:
-        """Lets go of the scratch database."""
+        """Closes the scratch database."""
         self._scratch.close()
 
     def _read_header(self) -> ExportHeader:
@@ -160,15 +162,15 @@ class ExportSource:
         return opening
 
     def defects(self) -> Iterator[str]:
-        """Returns a file of lines has no schema."""
+        """Yields nothing: a file of lines has no schema."""
         return iter(())
 
     def damage(self) -> Iterator[str]:
-        """Returns a line that cannot be read is told when it is read."""
+        """Yields nothing: an unreadable line is reported when it is read."""
         return iter(())
 
     def count(self) -> int:
-        """Returns how many rows the first line promises."""
+        """Returns the number of rows the first line promises."""
         return self.opening.last - self.opening.first + 1
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
@@ -217,7 +219,7 @@ class ExportSource:
         return next((row[-1] for row in self.rows() if row[0] == seq), None)
 
     def table(self, name: TableName) -> Iterator[tuple[Any, ...]]:
-        """Returns an export has no tables."""
+        """Returns nothing: an export has no tables."""
         return iter(())
 
     def rows_after_the_end(self) -> Iterable[tuple[str, int]]:
@@ -229,7 +231,7 @@ class ExportSource:
 
 
 def verify_export(source: ExportSource, keys: Iterable[bytes], progress: Progress | None = None) -> AuditVerdict:
-    """Checks an export by itself: rows, hashes, histories, and the head or seal it ends with."""
+    """Verifies an export by itself: rows, hashes, histories, and the head or seal it ends with."""
     began = time.perf_counter()
     findings, trusted, opening = Findings(), tuple(keys), source.opening
     walk = Walk(findings, is_whole=not opening.is_part, has_payloads=opening.has_payloads)

@@ -1,4 +1,4 @@
-"""What a check of a ledger found wrong, and the verdict over all of it."""
+"""The findings of a ledger check, and the verdict over all of them."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ class AuditFinding(msgspec.Struct, frozen=True):
 
 
 class Findings:
-    """Collects findings; counts all, keeps the first thousand."""
+    """The findings of one check: counts all, keeps the first thousand."""
 
     def __init__(self) -> None:
         self.kept: list[AuditFinding] = []
         self.count = 0
 
     def add(self, topic: Topic, message: str, seq: int | None = None, call: str = "") -> None:
-        """Notes one thing that is wrong."""
+        """Adds one finding."""
         self.count += 1
         if len(self.kept) < KEPT:
             self.kept.append(AuditFinding(topic, message, seq, call))
 
 
 class AuditVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check of a whole ledger gave."""
+    """The outcome of the check of a whole ledger."""
 
     ledger: str
     """The ledger's id, as its head has it."""

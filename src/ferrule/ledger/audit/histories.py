@@ -1,8 +1,8 @@
-"""Histories of calls, judged row by row: legal states only, one end, and nothing that asks runs unanswered.
+"""Judges the histories of calls row by row: legal states only, one end, and no run without a required approval.
 
-It keeps only the calls that have not ended, so memory follows the open calls and not the length of the ledger. An anchor is
-what a `pruned` row keeps of the rows that were removed: where the chain goes on, and the state they had led to.
-`walk` feeds it. It does not know hashes.
+It keeps only the calls that have not ended, so memory follows the open calls and not the length of the ledger. An
+anchor is what a `pruned` row keeps of the rows that were removed: where the chain goes on, and the state they had led
+to. `walk` feeds it. It does not know hashes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _decode_brief = msgspec.msgpack.Decoder(_Brief).decode
 
 
 class History(msgspec.Struct, array_like=True):
-    """Where an open call stands."""
+    """The state of one open call."""
 
     state: State | None = None
     is_asked: bool = False
@@ -63,14 +63,14 @@ class Histories:
         """Whole histories met before, each with what is wrong with it. Few differ."""
 
     def feed(self, row: RawRow) -> None:
-        """The next row of a call."""
+        """Judges the next row of a call."""
         if row.kind == CALL:
             self.feed_whole_call(row.seq, row.call, row.outcome, row.body)
         else:
             self._step(row)
 
     def feed_whole_call(self, seq: int, call: str, outcome: str, body: bytes) -> None:
-        """A call that is one row. Most are."""
+        """Judges a call that is one row. Most are."""
         states = tuple([code & 31 for code in _decode_brief(body).states])
         problem = self._judged.get((outcome, states))
         if problem is None:
@@ -173,12 +173,12 @@ def _has_ask(segment: Segment) -> bool:
 
 
 def _normalize_person(name: str) -> str:
-    """`Ada` and `ada ` are one person."""
+    """Returns a name in the form that identifies a person: `Ada` and `ada ` are one."""
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def _find_whole_problem(states: tuple[int, ...], outcome: str) -> str:
-    """Returns what is wrong with a call that is one row; empty when nothing is."""
+    """Returns the problem of a call that is one row; empty when there is none."""
     before: State | None = None
     for number in states:
         if number >= len(STATES):
@@ -205,7 +205,7 @@ class RestoreRecord(msgspec.Struct, array_like=True):
 
 
 class Anchor(msgspec.Struct, kw_only=True):
-    """Where a pruned ledger begins."""
+    """The beginning of a pruned ledger."""
 
     ledger: str
     last: int
@@ -230,11 +230,11 @@ class Anchor(msgspec.Struct, kw_only=True):
 
 
 def to_facts(anchor: Anchor, **more: Any) -> dict[str, Any]:
-    """Returns the body of a `pruned` row."""
+    """Makes the body of a `pruned` row."""
     facts: dict[str, Any] = msgspec.to_builtins(anchor, builtin_types=(bytes,))
     return facts | more
 
 
 def from_facts(facts: dict[str, Any]) -> Anchor:
-    """Returns the anchor in the body of a `pruned` row. Raises msgspec.ValidationError."""
+    """Reads the anchor from the body of a `pruned` row. Raises msgspec.ValidationError."""
     return msgspec.convert(facts, Anchor)

@@ -1,4 +1,4 @@
-"""The standard's `tool_invocation` record, worked out from a call's story (AT-90 to AT-103)."""
+"""Makes the standard's `tool_invocation` record from a call's story (AT-90 to AT-103)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTED = ("native_call_id", "retry_of", "abort_reason", "batch")
 
 
 def make_invocation_record(story: Story) -> dict[str, Any]:
-    """Returns the record of one call: of an open call too, and of one whose payload was erased."""
+    """Makes the record of one call: also of an open one, and of one whose payload was erased."""
     header, news = story.header, story.news
     transitions = [_make_transition(move) for move in story.moves]
     record: dict[str, Any] = {
@@ -58,7 +58,7 @@ def _make_transition(move: Move) -> dict[str, Any]:
 
 
 def _find_times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """`started_at` only for a call that began to run; `ended_at` for every one that ended (AT-99)."""
+    """Finds `started_at` for a call that began to run, and `ended_at` for one that ended (AT-99)."""
     times = {}
     started = next((move["at"] for move in transitions if move["to"] == "running"), None)
     if started is not None:
@@ -69,7 +69,7 @@ def _find_times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def _list_inputs(story: Story) -> dict[str, Any]:
-    """Returns the four inputs as they were last; a reference in the place of one that was erased (AT-101)."""
+    """Lists the latest four inputs; a reference replaces an erased one (AT-101)."""
     found = story.input_values
     erased = [row for row in story.rows if row.is_erased and row.payload is None]
     gone = {f"{name}_ref": f"ledger:{row.seq}:erased" for row in erased for name in INPUTS if name not in found}
@@ -77,7 +77,7 @@ def _list_inputs(story: Story) -> dict[str, Any]:
 
 
 def _list_artifacts(story: Story) -> list[dict[str, Any]]:
-    """Returns what the call made that lasts, as its result names it (AT-250, AT-251)."""
+    """Lists the call's lasting artifacts, as its result names them (AT-250, AT-251)."""
     found = () if story.result is None else story.result.rest.get("artifact_refs", ())
     return [ref for ref in found if isinstance(ref, dict)]
 
@@ -125,7 +125,7 @@ def _pick_notes(story: Story) -> dict[str, Any]:
 
 
 def _describe_scheduling(story: Story) -> dict[str, Any]:
-    """Returns the seven facts of a call (AT-159): its tool's, and what was worked out from its input."""
+    """Describes the seven scheduling facts of a call (AT-159): its tool's, and those worked out from its input."""
     header = story.header
     facts: dict[str, Any] = dict(zip(FACT_NAMES, header.facts, strict=False))
     exclusive, policy, locks = header.scheduling or (False, DEFAULT_POLICY.context_modifier_policy, ())

@@ -1,7 +1,7 @@
-"""The derived tables worked out again from the rows' marks, and compared with those that are there.
+"""Rebuilds the derived tables from the rows' marks, and compares them with the stored ones.
 
-Open calls and switches are few and stay in memory. Keys and counters may be many: they go to a scratch database, which
-spills to a temporary file that is gone when it is closed.
+Open calls and switches are few and stay in memory. Keys and counters may be many: they go to a scratch database,
+which spills to a temporary file that is gone when it is closed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ADD_RUN = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = u
 
 
 class TableReplay:
-    """What the tables must hold after the rows fed so far. How a mark changes them is the model's word, the store's too."""
+    """The expected tables after the rows fed so far. The store applies marks with the same code."""
 
     def __init__(self) -> None:
         self._tables = Tables()
@@ -39,25 +39,25 @@ class TableReplay:
         self._scratch.executescript(_SCRATCH)
 
     def close(self) -> None:
-        """Lets go of the scratch database."""
+        """Closes the scratch database."""
         self._scratch.close()
 
     def begin(self, anchor: Anchor) -> None:
-        """Starts from what a `pruned` row carries."""
+        """Starts from the state in a `pruned` row."""
         self._tables.open_calls = {entry[0]: OpenCall(*entry) for entry in anchor.open}
         self._tables.switches = dict(anchor.switches)
         self._scratch.executemany(_SET_KEY, anchor.keys)
         self._scratch.executemany(_ADD_RUN, anchor.runs)
 
     def feed(self, row: RawRow) -> None:
-        """The next row that has a mark."""
+        """Applies the next row that has a mark."""
         tables = self._tables
         tables.apply_mark(KINDS[row.kind], row.call, row.seq, _decode_mark(row.mark))
         if len(tables.keys) >= _BATCH or len(tables.runs) >= _BATCH:
             self._spill()
 
     def rows(self, name: TableName) -> Iterable[tuple[Any, ...]]:
-        """Returns what a table must hold, in the order of its key."""
+        """Returns the expected rows of a table, in the order of its key."""
         if name == "open_calls":
             calls = self._tables.open_calls
             return (msgspec.structs.astuple(calls[call]) for call in sorted(calls))

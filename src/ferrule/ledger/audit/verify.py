@@ -30,7 +30,7 @@ def verify(
     witness: Iterable[Sighting] | None = None,
     progress: Progress | None = None,
 ) -> AuditVerdict:
-    """Checks a ledger against the public keys that may have signed its head, and the witness if there is one."""
+    """Verifies a ledger against the public keys that may have signed its head, and the witness if there is one."""
     began = time.perf_counter()
     findings = Findings()
     walk = Walk(findings)
@@ -47,7 +47,7 @@ def verify(
 
 
 def make_verdict(walk: Walk, findings: Findings, notes: list[str], seconds: float) -> AuditVerdict:
-    """Returns what a pass gave, in one record."""
+    """Makes the verdict of a pass."""
     if walk.anchor is not None:
         notes = [f"rows up to {walk.anchor.last} were removed by a recorded pruning", *notes]
     return AuditVerdict(
@@ -83,8 +83,7 @@ def _check_source(
 
 
 def find_anchor(source: LedgerSource, findings: Findings) -> Anchor | None:
-    """Returns where a pruned ledger begins, as its latest `pruned` row says; None for one that begins at its first
-    row.
+    """Finds where a pruned ledger begins, as its latest `pruned` row says; None for one that begins at its first row.
 
     The row is believed for now: the pass reaches it later, and the signed head vouches for it like for any other.
     """
@@ -102,7 +101,7 @@ def find_anchor(source: LedgerSource, findings: Findings) -> Anchor | None:
 
 
 def check_head(heads: list[HeadRow], walk: Walk, findings: Findings, keys: tuple[bytes, ...]) -> None:
-    """The head is one row, signed by a trusted key, about exactly the last row."""
+    """Checks that the head is one row, signed by a trusted key, about exactly the last row."""
     if len(heads) != 1:
         findings.add("head", f"there are {len(heads)} heads instead of one")
         return

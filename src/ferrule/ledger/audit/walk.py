@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 class Walk:
-    """Checks rows in order, and knows afterwards where they led."""
+    """Checks rows in order, and remembers where they led."""
 
     def __init__(self, findings: Findings, *, is_whole: bool = True, has_payloads: bool = True) -> None:
         self.findings = findings
@@ -76,16 +76,17 @@ class Walk:
             self.findings.add("file", f"rows cannot be read {where}: {damage}")
 
     def finish(self) -> None:
-        """Judges what only the end of the rows can tell."""
+        """Reports what only the end of the rows shows."""
         for seq in sorted(self._gone - self._backed):
             self.findings.add("erasure", "its payload is gone, but no `erased` row names it", seq)
 
     def close(self) -> None:
-        """Lets go of what the pass needed."""
+        """Closes the tables of the pass."""
         self.tables.close()
 
     def _feed(self, values: tuple[Any, ...]) -> None:
-        """One row. Long, because nearly all the time of a check is spent here: a call more per row is felt."""
+        """Checks one row. Long, because nearly all the time of a check is spent here: one more call per row is
+        measurable."""
         self.count += 1
         seq, kind, call, at, tool, outcome, body, payload, kept, mark, stored = values
         try:
@@ -155,7 +156,8 @@ class Walk:
             self.findings.add("sequence", "is the first row, and should be an `opened` row", 1, row.call)
 
     def _check_news(self, row: RawRow) -> None:
-        """News may come at any time: before a call's first row, after its last, and where a crash left no other."""
+        """Checks news, which may come at any time: before a call's first row, after its last, and where a crash left
+        no other."""
         _decode_news(row.body)
         if not row.call:
             self.findings.add("history", "is a row of kind `news` but names no call", row.seq)

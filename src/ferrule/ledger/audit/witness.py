@@ -1,7 +1,7 @@
-"""What somebody elsewhere saw of a ledger: signed heads, one JSON object a line, compared with the rows that are there.
+"""Compares the signed heads that a witness recorded, one JSON object a line, with the rows of the ledger.
 
-A sighting that fits its row needs no more proof. One that does not fit counts if its signature is good: then the ledger
-was put back or replaced. If it is not, the witness itself was damaged.
+A sighting that fits its row needs no more proof. One that does not fit counts if its signature is good: then the
+ledger was put back or replaced. If it is not, the witness itself was damaged.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 
 
 def read_witness(lines: Iterable[bytes]) -> Iterator[Sighting]:
-    """Yields the sightings of a witness file. A line that cannot be read is a sighting of nothing, so that it is
-    counted."""
+    """Yields the sightings of a witness file. An unreadable line is a sighting of nothing, so that it is counted."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -62,7 +61,7 @@ def check_witness(
     is_genuine: Callable[[Sighting], bool],
     findings: Findings,
 ) -> list[str]:
-    """Compares every sighting with the rows; gives notes. The rows have been checked before, up to the signed head."""
+    """Compares every sighting with the rows; returns notes. The rows have been checked before, up to the signed head."""
     seen, unread, given_up, furthest = 0, 0, 0, 0
     for sighting in sightings:
         if not sighting.ledger:
@@ -121,7 +120,7 @@ def _list_notes(walk: Walk, furthest: int, given_up: int, unread: int) -> list[s
 
 
 def _decode_bytes(text: Any) -> bytes:
-    """Hex, or base64 where it is no hex."""
+    """Decodes hex, or base64 where it is no hex."""
     try:
         return bytes.fromhex(text)
     except ValueError:

@@ -1,8 +1,9 @@
-"""What calls did in the last hour, counted minute by minute as their rows come: how many, how they ended, how long they took.
+"""Counts the calls of the last hour, minute by minute as their rows come: how many, how they ended, how long they
+took.
 
-A call counts in the minute of its last row. Time in which a person was asked counts for nobody's latency, nor does a call that
-was refused before it ran. Memory is bounded whatever the rate: times are histograms, and beyond a number of callers only the
-whole is counted, which is then told. Rows must come in the order of the ledger; `recent_activity.py` reads them from there.
+A call counts in the minute of its last row. Latency leaves out waiting for people, and calls that were refused before
+they ran. Memory is bounded at any rate: times are histograms, and beyond a number of callers only totals are counted,
+which the report says. Rows must come in the order of the ledger; `recent_activity.py` reads them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _RUNNING = STATES.index("running")
 
 
 class CallScope(NamedTuple):
-    """Whose calls: everybody's, those of a tenant, or those of one principal in it."""
+    """The calls to count: all, those of a tenant, or those of one principal in it."""
 
     tenant: str | None = None
     principal: str | None = None
@@ -59,7 +60,7 @@ EVERYBODY = CallScope()
 
 
 class Counts:
-    """Calls of one scope in one minute, or in several put together."""
+    """The calls of one scope in one minute, or in several merged."""
 
     __slots__ = ("answered", "canceled", "denied", "failed", "failing", "latency", "refused", "succeeded")
 
@@ -79,7 +80,7 @@ class Counts:
 
     @property
     def calls(self) -> int:
-        """All that ended."""
+        """The number of calls that ended."""
         return self.succeeded + self.failed + self.denied + self.canceled
 
     def count_call(self, ending: Ending, tool: str, bucket: int | None) -> None:
@@ -98,16 +99,15 @@ class Counts:
             self.canceled += 1
 
     def _count_name(self, counts: dict[str, int], tool: str) -> None:
-        """Which names are told apart does not depend on how their calls ended."""
+        """Counts a tool's name, up to a limit that does not depend on how its calls ended."""
         is_known = tool in self.failing or tool in self.refused
         is_room = is_known or len(self.failing.keys() | self.refused.keys()) < _MOST_TOOLS
         name = tool if is_room else OTHER_TOOLS
         counts[name] = counts.get(name, 0) + 1
 
     def hide_tools(self, is_hidden: Callable[[str], bool]) -> Counts:
-        """Returns the same for somebody who may not know of some tools: that a rule said no would tell that there is
-        such a tool, so these calls failed like those of a tool that does not exist. `is_hidden` takes the name of
-        a tool."""
+        """Returns the counts for a viewer who may not know some tools: a denial would reveal that the tool exists, so
+        such calls count as failed, like those of unknown tools. `is_hidden` takes the name of a tool."""
         hidden = {name: calls for name, calls in self.refused.items() if name == OTHER_TOOLS or is_hidden(name)}
         if not hidden:
             return self
@@ -121,7 +121,7 @@ class Counts:
 
 
 class SystemCalls:
-    """Calls that reached one system in one minute, or in several put together."""
+    """The calls that reached one system in one minute, or in several merged."""
 
     __slots__ = ("calls", "latency", "unreached")
 
@@ -134,7 +134,7 @@ class SystemCalls:
 
 
 class ActivityReport(NamedTuple):
-    """What calls of one scope did."""
+    """The calls of one scope in the last hour."""
 
     minutes: list[tuple[int, Counts]]
     """The last hour, the oldest first: when each minute began (microseconds since 1970), and its calls."""
@@ -181,7 +181,7 @@ class _CallOwner(NamedTuple):
 
 
 class _Open:
-    """What has to be remembered of a call that has not ended."""
+    """The state of a call that has not ended."""
 
     __slots__ = ("asked_at", "ran_at", "waited", "waited_before", "waiting_since")
 
@@ -228,7 +228,7 @@ class Activity:
     """The counts of the last hour."""
 
     def __init__(self, system_of: Callable[[str], str | None] = lambda tool_id: None) -> None:
-        """`system_of`: the name of the system behind a tool; None for one that has none."""
+        """Begins without rows. `system_of`: the name of the system behind a tool; None for one that has none."""
         self._system_of = system_of
         self._minutes: dict[int, _Minute] = {}
         self._slots: dict[int, dict[CallScope, int]] = {}
@@ -237,22 +237,22 @@ class Activity:
         self._cells = 0
 
     def forget(self) -> None:
-        """Begins anew."""
+        """Clears all counts."""
         self._minutes.clear()
         self._slots.clear()
         self._open.clear()
         self._cells = 0
 
     def forget_open(self) -> None:
-        """Rows were passed over: what is known of open calls may be old."""
+        """Forgets open calls after skipped rows: their state may be outdated."""
         self._open.clear()
 
     def needs_earlier_rows(self, row: StoredEntry) -> bool:
-        """Returns True when a row goes on with a call whose earlier rows are needed first: `learn` them."""
+        """Returns True when a row continues a call whose earlier rows are needed first: `learn` them."""
         return row.kind in ("ended", "answered") and row.call not in self._open
 
     def learn(self, rows: Iterable[StoredEntry]) -> None:
-        """Takes a call's earlier rows, which are not counted."""
+        """Reads a call's earlier rows, which are not counted."""
         for row in rows:
             try:
                 self._get_open(row.call).advance(row, _decode_glance(row.body))
@@ -260,7 +260,7 @@ class Activity:
                 continue  # somebody changed the ledger; an audit tells, and here one call counts less exactly
 
     def count_row(self, row: StoredEntry) -> None:
-        """Counts what a row says. Rows that belong to no call say nothing here."""
+        """Counts one row. Ignores rows that belong to no call."""
         try:
             match row.kind:
                 case "call":
@@ -275,7 +275,7 @@ class Activity:
             return  # damaged: as above
 
     def trim(self, now: int) -> None:
-        """Lets go of what is older than an hour."""
+        """Drops everything older than an hour."""
         first = now // MINUTE - MINUTES + 1
         for minute in [minute for minute in self._minutes if minute < first]:
             self._cells -= len(self._minutes.pop(minute).cells)
@@ -284,7 +284,7 @@ class Activity:
             del self._slots[slot]
 
     def report(self, scope: CallScope, now: int) -> ActivityReport:
-        """Returns what calls of a scope did in the hour before a moment."""
+        """Reports the calls of a scope in the hour before a moment."""
         last, slot = now // MINUTE, now // SLOT
         numbers = range(last - MINUTES + 1, last + 1)
         found = [(number, self._minutes.get(number)) for number in numbers]
@@ -297,8 +297,7 @@ class Activity:
         )
 
     def report_systems(self, now: int) -> dict[str, list[tuple[int, SystemCalls]]]:
-        """Returns what calls of each system did in the hour before a moment: its minutes that have any, the oldest
-        first."""
+        """Reports the calls of each system in the hour before a moment: its minutes that have any, the oldest first."""
         first, last = now // MINUTE - MINUTES + 1, now // MINUTE
         found: dict[str, list[tuple[int, SystemCalls]]] = {}
         for number in sorted(number for number in self._minutes if first <= number <= last):
@@ -353,7 +352,7 @@ class Activity:
                 counts.answered.add(took)
 
     def _count_system_call(self, minute: _Minute, system: str, glance: _Glance, opened: _Open) -> None:
-        """Counts a call for the system it reached; one that never ran, or was stopped by us, says nothing about it."""
+        """Counts a call for the system it reached; one that never ran, or that we stopped, says nothing about it."""
         wrong = _decode_wrong(glance.error)
         kind = wrong.error_class if wrong is not None else ""
         end = _find_execute_end(glance.phases)
@@ -404,17 +403,17 @@ _NONE = Counts()
 
 
 def _find_execute_end(phases: Sequence[int]) -> int | None:
-    """Returns when `execute` ended: nanoseconds since the call was planned; None for a call that never came so far."""
+    """Finds when `execute` ended: nanoseconds since the call was planned; None for a call that never came so far."""
     return next((code >> 4 for code in reversed(phases) if code & 15 == _EXECUTE), None)
 
 
 def _find_end_before(phases: Sequence[int]) -> int:
-    """Returns when the phase before `execute` ended: nanoseconds since the call was planned."""
+    """Finds when the phase before `execute` ended: nanoseconds since the call was planned."""
     return max((code >> 4 for code in phases if code & 15 < _EXECUTE), default=0)
 
 
 def merge_counts(minutes: Sequence[Counts]) -> Counts:
-    """Returns several put together."""
+    """Merges the counts of several minutes."""
     whole = Counts()
     whole.succeeded = sum(one.succeeded for one in minutes)
     whole.failed = sum(one.failed for one in minutes)

@@ -1,7 +1,8 @@
-"""What the events of a call say in their `data`.
+"""Makes the `data` of a call's events.
 
-Level `standard` names tools, people, rules and outcomes, never an argument, a result, or free text that may quote one.
-Level `full` adds them as the ledger has them: sensitive members are masked before anything is recorded (AT-271, AML-107).
+Level `standard` names tools, people, rules and outcomes, never an argument, a result, or free text that may quote
+one. Level `full` adds them as the ledger has them: sensitive members are masked before anything is recorded (AT-271,
+AML-107).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
 def describe_plan(header: Header, segment: Segment, payload: Payload | None) -> dict[str, Any]:
-    """Returns who wants what."""
+    """Describes the planned call and its caller."""
     data = {name: msgspec.to_builtins(value) for name in _PLANNED if (value := getattr(header, name))}
     data.update((name, segment.notes[name]) for name in _NOTED if segment.notes.get(name))
     if payload is not None and payload.model_input is not None:
@@ -48,18 +49,18 @@ def describe_plan(header: Header, segment: Segment, payload: Payload | None) -> 
 
 
 def describe_tool(header: Header) -> dict[str, Any]:
-    """Returns which tool it is."""
+    """Describes the selected tool."""
     return {"tool_version": header.tool_version, "tool_digest": header.tool_digest, "surface_id": header.surface_id}
 
 
 def describe_start(payload: Payload | None) -> dict[str, Any]:
-    """Returns with what it runs."""
+    """Describes the input it runs with."""
     arguments = None if payload is None else find_final_input(payload)
     return {} if arguments is None else {"arguments": json_or_text(arguments)}
 
 
 def describe_mutation(mutation: Mutation, level: Level) -> dict[str, Any]:
-    """Returns who changed which fields."""
+    """Describes the changed fields and who changed them."""
     data: dict[str, Any] = {
         "source_type": mutation.source_type,
         "source_ref": mutation.source_ref,
@@ -71,8 +72,7 @@ def describe_mutation(mutation: Mutation, level: Level) -> dict[str, Any]:
 
 
 def describe_hook(run: HookRun, level: Level, *, has_ended: bool) -> dict[str, Any]:
-    """Returns which hook, and what kinds of answer it gave; at level `full` also what guardrails made of it
-    (AML-107)."""
+    """Describes the hook and the kinds of its outputs; at level `full` also the outcomes of guardrails (AML-107)."""
     data: dict[str, Any] = {"hook_id": run.hook_id, "hook_event": run.hook_event}
     if has_ended:
         data["duration_ms"] = milliseconds(run.ended - run.started)
@@ -88,7 +88,7 @@ def _list_kinds(output: dict[str, Any]) -> list[str]:
 
 
 def describe_request(segment: Segment) -> dict[str, Any]:
-    """Returns who is asked, and until when."""
+    """Describes the approvers asked, and the deadline."""
     request, void = segment.request, segment.notes.get("approval_void")
     again = {"asked_again_because": void} if void else {}
     return again if request is None else _encode_request(request) | again
@@ -108,7 +108,7 @@ def _encode_request(request: ApprovalRequest) -> dict[str, Any]:
 
 
 def describe_decision(decision: Decision, invocation_id: str, number: int | None, level: Level) -> dict[str, Any]:
-    """Returns the decision's record. `number`: its place among the call's decisions, where that is known."""
+    """Describes the decision. `number`: its place among the call's decisions, where that is known."""
     record = decision.to_record(invocation_id, number or 0)
     for name in ("schema_version", "invocation_id", *(() if number is not None else ("decision_id",))):
         del record[name]
@@ -121,7 +121,7 @@ def describe_decision(decision: Decision, invocation_id: str, number: int | None
 
 
 def describe_result(invocation_id: str, segment: Segment, payload: Payload | None, level: Level) -> dict[str, Any]:
-    """Returns the envelope; at level `full` with what is in it, and the attempts that failed before the last one
+    """Describes the result; at level `full` with its content, and the attempts that failed before the last one
     (AML-107)."""
     data: dict[str, Any] = {
         "result_id": make_result_id(invocation_id),
@@ -146,7 +146,7 @@ def _decode_content(result: bytes) -> dict[str, Any]:
 
 
 def describe_error(found: ToolError, level: Level) -> dict[str, Any]:
-    """Returns what went wrong, and what to know before another attempt. Its message may quote an argument."""
+    """Describes the error. Its message may quote an argument, so only level `full` has it."""
     record: dict[str, Any] = msgspec.to_builtins(found)
     if level != "full":
         del record["message"]
@@ -154,8 +154,8 @@ def describe_error(found: ToolError, level: Level) -> dict[str, Any]:
 
 
 def describe_event(data: dict[str, Any], level: Level) -> dict[str, Any]:
-    """Returns what a tool or a caller said while the call ran. Their words may quote anything; numbers and names of
-    ours do not."""
+    """Describes progress of a tool or a caller while the call ran. Their words may quote anything; numbers and our
+    names do not."""
     return {
         name: value
         for name, value in data.items()
@@ -165,7 +165,7 @@ def describe_event(data: dict[str, Any], level: Level) -> dict[str, Any]:
 
 
 def describe_news(event: str, data: dict[str, Any], payload: Payload | None, level: Level) -> dict[str, Any]:
-    """Returns the same for news of a call; with a late result goes what it was, where that may be told."""
+    """Describes news of a call; adds the content of a late result, where the level allows it."""
     said = describe_event(data, level)
     if event == "tool.invocation.late_result" and payload is not None and payload.result is not None:
         said |= _decode_content(payload.result)
@@ -173,7 +173,7 @@ def describe_news(event: str, data: dict[str, Any], payload: Payload | None, lev
 
 
 def describe_end(header: Header, segment: Segment, invocation_id: str, state: str, at: int) -> dict[str, Any]:
-    """Returns how the call ended, in one line: enough for a log."""
+    """Describes how the call ended, in one line: enough for a log."""
     data: dict[str, Any] = {
         "status": state,
         "result_id": make_result_id(invocation_id),
@@ -191,11 +191,11 @@ def describe_end(header: Header, segment: Segment, invocation_id: str, state: st
 
 
 def make_result_id(invocation_id: str) -> str:
-    """Returns one result per invocation, so its id follows from the invocation's."""
+    """Returns the result's id, which follows from the invocation's: one result per invocation."""
     return invocation_id.replace("inv_", "res_", 1)
 
 
 def find_final_input(payload: Payload) -> bytes | None:
-    """Returns the latest input a payload has; None in a payload means "as the one before"."""
+    """Finds the latest input a payload has; None in a payload means "as the one before"."""
     inputs = (payload.call_input, payload.permission_input, payload.observable_input, payload.model_input)
     return next((found for found in inputs if found is not None), None)

@@ -1,7 +1,9 @@
-"""One ledger row -> its events (AT-265 to AT-272). The same row always gives the same events with the same ids.
+"""Expands one ledger row into its events (AT-265 to AT-272). The same row always gives the same events with the same
+ids.
 
-Rows that move no call have events too: news of calls, catalogs, surfaces, policies, switches, erasure. Neither the level
-nor the erasure of a payload changes which events there are: both only change what is in them. Pure: it reads nothing.
+Rows that move no call have events too: news of calls, catalogs, surfaces, policies, switches, erasure. Neither the
+level nor the erasure of a payload changes which events there are: both only change what is in them. Pure: it reads
+nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ _CHANGES: dict[str, EventType] = {
 
 
 def draft_news(row: StoredEntry, level: Level) -> list[EventDraft]:
-    """Returns what news of a call stands for: an event each. Classes that a newer Ferrule wrote are passed over."""
+    """Drafts the events of a call's news. Skips classes that only a newer Ferrule knows."""
     known = [(_CLASSES[event], fact) for fact in facts_in(row) for event in _list_classes(fact) if event in _CLASSES]
     payload = row.inputs() if level == "full" else None
     return [
@@ -71,13 +73,13 @@ def draft_news(row: StoredEntry, level: Level) -> list[EventDraft]:
 
 
 def _list_classes(fact: Fact) -> tuple[str, ...]:
-    """Returns the classes of one piece of news. Progress that brings a part of the result is both."""
+    """Lists the classes of one piece of news. Progress with a part of the result is both."""
     is_part = fact.event == "tool.invocation.progress" and fact.data.get("status") == "partial_result"
     return (fact.event, "tool.invocation.partial_result") if is_part else (fact.event,)
 
 
 def draft_row(row: StoredEntry) -> list[EventDraft]:
-    """Returns what a row that belongs to no call stands for. Rows about the ledger itself have no events."""
+    """Drafts the events of a row that belongs to no call. Rows about the ledger itself have none."""
     facts = row.facts()
     match row.kind:
         case "catalog":
@@ -118,7 +120,7 @@ def _draft_surface(facts: dict[str, Any]) -> Iterator[EventDraft]:
 
 
 def _draft_erasure(facts: dict[str, Any]) -> Iterator[EventDraft]:
-    """Redaction applied later. The row names calls, not their tools, so they are its subjects."""
+    """Drafts the events of a later redaction. The row names calls, not their tools, so they are its subjects."""
     why = {"redaction_state": "full", "by": facts.get("by"), "reason": facts.get("reason")}
     calls = facts.get("calls", ())
     for call in calls if isinstance(calls, list | tuple) else ():
@@ -152,7 +154,7 @@ _GOES_ON: frozenset[State | None] = frozenset({"needs_input", "partial_result", 
 
 
 def expand_row(row: StoredEntry, *, source: str, level: Level = "standard") -> list[Event]:
-    """Returns the events a row stands for, in order."""
+    """Expands a row into its events, in order."""
     if level == "none":
         return []
     if row.kind in CALL_KINDS:
@@ -179,7 +181,7 @@ def _make_events(row: StoredEntry, drafts: list[EventDraft], source: str) -> lis
 
 
 class _Expansion:
-    """One row of a call on its way to events."""
+    """The expansion of one row of a call."""
 
     def __init__(self, row: StoredEntry, level: Level) -> None:
         self.row = row
@@ -194,7 +196,7 @@ class _Expansion:
         """True once an event has told of the row's question."""
 
     def make_drafts(self) -> list[EventDraft]:
-        """Returns its events. Moves that nothing came after ride on the last one."""
+        """Makes the drafts. Moves that no event follows are attached to the last one."""
         found = [draft for step in order_steps(self.row, self.segment) for draft in self._draft_step(step)]
         if not self.is_asked:
             found += self._draft_question()
@@ -243,7 +245,7 @@ class _Expansion:
             yield self._make_draft(event, time, self._describe_state(state))
 
     def _is_resuming(self, entered: StateEntered) -> bool:
-        """Returns a call that goes on in another row says so before it runs: that row is a `started` one."""
+        """Returns True for a call that resumes in another row: that row is a `started` one."""
         if entered.before is None:
             return self.row.kind != "started"
         return entered.before in _GOES_ON
@@ -263,7 +265,7 @@ class _Expansion:
                 return {}
 
     def _draft_result(self, time: int) -> Iterator[EventDraft]:
-        """Yields what became of the result, before the word that the call ended (AT-269)."""
+        """Drafts the events of the result, before the event that the call ended (AT-269)."""
         notes = self.segment.notes
         result = {"result_id": details.make_result_id(self.row.call)}
         if self.segment.status == "redacted" or notes.get("redaction_state", "none") != "none":
@@ -276,7 +278,7 @@ class _Expansion:
         yield self._make_draft("tool.result.created", time, data)
 
     def _draft_question(self) -> Iterator[EventDraft]:
-        """Yields a question that changed no state: asked again, or what became of a call that a crash cut off."""
+        """Drafts a question that changed no state: asked again, or about a call that a crash cut off."""
         request = self.segment.request
         if request is None and self.row.kind != "unknown":
             return
@@ -291,7 +293,7 @@ class _Expansion:
         return _TERMINAL_EVENTS[state]
 
     def _count_earlier_decisions(self) -> int | None:
-        """Returns how many decisions earlier rows have; None when this row does not tell."""
+        """Counts the decisions in earlier rows; None when this row does not tell."""
         if is_first(self.row, self.segment):
             return 0
         offsets = self.segment.notes.get("offsets")
@@ -315,7 +317,8 @@ class _Expansion:
 
 
 def _find_hook_event(hook_event: str, has_ended: bool) -> EventType:
-    """Hooks around permission count as before the call, those around persistence as after it."""
+    """Returns the event of a hook. Hooks around permission count as before the call, those around persistence as
+    after it."""
     if hook_event in ("post_tool_use", "post_tool_use_failure", "result_persistence"):
         return "tool.hook.post.completed" if has_ended else "tool.hook.post.started"
     return "tool.hook.pre.completed" if has_ended else "tool.hook.pre.started"

@@ -1,6 +1,6 @@
-"""How long things took, without keeping each of them: counts in buckets whose bounds grow by four percent.
+"""Histograms of durations: counts in buckets whose bounds grow by four percent.
 
-A percentile read off is within two percent of the true one, whatever the range, and two histograms can be put together.
+A percentile is within two percent of the true one, whatever the range, and two histograms can be merged.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Histogram:
         self.total = 0
 
     def add(self, value: float) -> None:
-        """Counts one."""
+        """Counts one value."""
         self.add_to(find_bucket(value))
 
     def add_to(self, bucket: int) -> None:
-        """Counts one whose bucket is known."""
+        """Counts one value whose bucket is known."""
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
         self.total += 1
 
@@ -48,7 +48,7 @@ class Histogram:
 
 
 def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
-    """Returns all of them in one."""
+    """Merges histograms into one."""
     whole = Histogram()
     for one in histograms:
         whole.total += one.total

@@ -1,7 +1,7 @@
-"""What one row tells of a call, as one line of steps in the order in which they happened.
+"""Orders the steps of a call that one row tells.
 
-A row keeps states, decisions, changes and hooks in lists of their own. Their clocks may be too coarse to tell which came
-first, so the place of a step in a call's life counts before its time.
+A row keeps states, decisions, changes and hooks in lists of their own. Their clocks may be too coarse to tell which
+came first, so the place of a step in a call's life counts before its time.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def is_first(row: StoredEntry, segment: Segment) -> bool:
 
 
 def order_steps(row: StoredEntry, segment: Segment) -> list[CallStep]:
-    """Returns what a row tells of its call, in order."""
+    """Orders the steps that a row tells of its call."""
     states = _list_states(row, segment)
     facts, decisions = _sort_facts(segment), list(segment.decisions)
     before: State | None = None
@@ -153,7 +153,7 @@ def _find_facts(segment: Segment) -> Iterator[_PlacedStep]:
 
 
 def _make_decision_step(decision: Decision, segment: Segment, latest: int | None = None) -> CallStep:
-    """Returns decisions carry the time of day, which may have been set anew meanwhile; states do not."""
+    """Makes the step of a decision. Its time of day may jump when the clock is set; states use a monotonic clock."""
     at = (decision.decided_at - segment.created_at) * 1000
     return CallStep(at if latest is None else min(at, latest), DecisionMade(decision))
 
@@ -169,7 +169,7 @@ def _is_decided_before(decision: Decision, state: State, will_ask: bool) -> bool
 
 
 def _take_earlier(facts: list[_PlacedStep], state: State, entered: int) -> list[CallStep]:
-    """Takes out of the list what comes before a state."""
+    """Takes the facts that come before a state out of the list."""
     taken = [fact.step for fact in facts if fact.comes_before(state, entered)]
     facts[:] = [fact for fact in facts if not fact.comes_before(state, entered)]
     return taken

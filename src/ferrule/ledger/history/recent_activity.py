@@ -1,8 +1,9 @@
-"""Recent activity of a ledger: what calls did in the last hour, how systems do, and since when calls wait for a person.
+"""Recent activity of a ledger: the calls of the last hour, the health of systems, and the calls that wait for a
+person.
 
-It follows the ledger only while somebody asks. The first look begins at the row from an hour ago; each further one reads
-what is new, rows of other processes too. Reading goes in small steps, so that calls are not kept waiting, and one reading
-serves all who ask meanwhile. A system's health is judged by what its latest calls met. No calls, no verdict.
+It reads the ledger only on demand. The first report begins at the row from an hour ago; each further one reads new
+rows, those of other processes too. Reading goes in small steps, so that calls are not delayed, and one pass serves
+all concurrent reports. A system's health follows from its latest calls. No calls, no verdict.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ _STEP = 250
 
 
 class RecentActivity:
-    """What calls did in the last hour, for one process."""
+    """The calls of the last hour, for one process."""
 
     def __init__(
         self, store: Store, now: Callable[[], int], system_of: Callable[[str], str | None] = lambda tool_id: None
     ) -> None:
-        """`now`: microseconds since 1970, never before the ledger's latest row. `system_of`: as in `Activity`."""
+        """Begins without reading. `now`: microseconds since 1970, never before the ledger's latest row. `system_of`:
+        as in `Activity`."""
         self._store = store
         self._now = now
         self._activity = Activity(system_of)
@@ -41,8 +43,8 @@ class RecentActivity:
         self._reading: asyncio.Task[None] | None = None
 
     async def catch_up(self, within: float) -> bool:
-        """Reads what is new, for so many seconds at most; the rest is read behind. True when nothing is left. Raises
-        LedgerError."""
+        """Reads new rows, for at most this many seconds; reading goes on in the background. Returns True when nothing
+        is left. Raises LedgerError."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within
         if self._reading is not None and not self._reading.done():
@@ -59,11 +61,11 @@ class RecentActivity:
         return True
 
     def report(self, scope: CallScope) -> ActivityReport:
-        """Returns what calls of a scope did, as far as it was read."""
+        """Reports the calls of a scope, as far as rows were read."""
         return self._activity.report(scope, self._now())
 
     def report_systems(self) -> dict[str, list[tuple[int, SystemCalls]]]:
-        """Returns what calls of each system did, as far as it was read."""
+        """Reports the calls of each system, as far as rows were read."""
         return self._activity.report_systems(self._now())
 
     @property
@@ -95,8 +97,8 @@ class RecentActivity:
         self._activity.trim(self._now())
 
     async def _read_next(self) -> list[StoredEntry]:
-        """Returns the next rows. The last one that was read comes once more: when it is another now, the ledger was
-        put back to an earlier state meanwhile, and everything is read again."""
+        """Reads the next rows. The last read row comes once more: when it differs now, the ledger was restored to an
+        earlier state, and everything is read again."""
         if not self._hash:
             return await self._store.rows_after(self._seq, _STEP)
         rows = await self._store.rows_after(self._seq - 1, _STEP + 1)
@@ -108,7 +110,7 @@ class RecentActivity:
         return await self._store.rows_after(self._seq, _STEP)
 
     def _begin(self, seq: int) -> None:
-        """Goes on after a row; what is between it and the last one is not counted."""
+        """Goes on after a row; rows between it and the last one are not counted."""
         if seq != self._seq:
             self._activity.forget_open()
         self._seq, self._hash, self._at = seq, b"", 0
@@ -133,7 +135,7 @@ class Waits:
         self._known: dict[str, Wait] = {}
 
     async def find_waits(self, opened: Sequence[OpenCall]) -> dict[str, Wait]:
-        """Returns those of these open calls that wait for a person. They are all that are open: others are forgotten."""
+        """Finds those of these open calls that wait for a person. They must be all open calls: others are forgotten."""
         new = [one for one in opened if one.call not in self._known or self._known[one.call].seq != one.seq]
         rows = await self._store.rows_of_calls([one.call for one in new]) if new else {}
         fresh = {one.call: read_wait(rows.get(one.call, ()), one.seq) for one in new}
@@ -142,7 +144,7 @@ class Waits:
 
 
 def read_wait(rows: Sequence[StoredEntry], seq: int) -> Wait:
-    """Returns what a call's rows say it waits for. Of one that was answered, nobody is waited for any more."""
+    """Reads from a call's rows what it waits for. An answered call waits for nobody."""
     asking = next((row for row in reversed(rows) if row.kind in ("parked", "unknown")), None)
     if asking is None:
         return Wait(seq, 0, False)
@@ -168,7 +170,7 @@ Minutes = Sequence[tuple[int, SystemCalls]]
 
 
 class HealthVerdict(NamedTuple):
-    """How a system does."""
+    """The health of a system."""
 
     health: Health
     calls: int
@@ -183,7 +185,7 @@ class HealthVerdict(NamedTuple):
 
 
 def judge_health(minutes: Minutes, now: int) -> HealthVerdict:
-    """Returns how a system does, by its minutes of the last hour that have calls, the oldest first."""
+    """Judges a system by its minutes of the last hour that have calls, the oldest first."""
     if not minutes:
         return HealthVerdict("quiet", 0, 0, None, None, None)
     latest = [pair for pair in minutes if pair[0] > now - LATELY - MINUTE] or [minutes[-1]]
@@ -216,7 +218,7 @@ def _is_slow(p95: float | None, usual: float) -> bool:
 
 
 def _find_since(minutes: Minutes, is_bad: list[bool]) -> int:
-    """Returns the first minute of the last stretch that is bad throughout."""
+    """Finds the first minute of the last stretch that is bad throughout."""
     first = len(minutes) - 1
     while first > 0 and is_bad[first - 1]:
         first -= 1

@@ -1,4 +1,4 @@
-"""Events -> the history of each call again (AT-273). Works on exported records, so a file of events is enough."""
+"""Rebuilds the history of each call from events (AT-273). Works on exported records, so a file of events is enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ferrule.model.event import TERMINAL_EVENT_TYPES
 
 
 class ReplayedCall(msgspec.Struct):
-    """What the events of one call tell about it."""
+    """One call, as its events describe it."""
 
     invocation_id: str
     tool_id: str
@@ -32,8 +32,7 @@ class ReplayedCall(msgspec.Struct):
 
 
 def replay_events(records: Iterable[Mapping[str, Any]]) -> dict[str, ReplayedCall]:
-    """Returns the calls that event records tell about, by invocation id. Unknown kinds of events are passed over
-    (AT-272)."""
+    """Rebuilds the calls in event records, by invocation id. Skips unknown kinds of events (AT-272)."""
     calls: dict[str, ReplayedCall] = {}
     for record in records:
         invocation_id = record.get("invocation_id")

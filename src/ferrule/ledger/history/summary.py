@@ -1,4 +1,4 @@
-"""A call in short, for lists, filters and charts: one line, where it stands, and the batch it belongs to.
+"""Summarizes a call for lists, filters and charts: one line, its standing, and its batch.
 
 Standing is one of eight words; the lifecycle's own word is the finer one. `ferrule log` and the HTTP API show these.
 Pure: it takes rows and reads nothing.
@@ -37,14 +37,14 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     """The rules that the last decision goes back to: of a person's, those that asked."""
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Returns the line as JSON."""
         record = {**msgspec.structs.asdict(self), "at": iso(self.at)}
         del record["rules"]
         return record
 
 
 def read_brief(rows: Sequence[StoredEntry]) -> Brief:
-    """Returns a call in one line, from all its rows in order."""
+    """Reads a call as one line, from all its rows in order."""
     story = Story(rows)
     header, states, decisions = story.header, story.states, story.decisions
     decision = decisions[-1] if decisions else None
@@ -92,7 +92,7 @@ OPEN_STATES: dict[Standing, tuple[State, ...]] = {
 
 
 def find_standing(kind: Kind, outcome: str) -> Standing:
-    """Returns where a call stands whose last row is of this kind and left it in this state."""
+    """Finds the standing of a call whose last row is of this kind and left it in this state."""
     if kind == "unknown":
         return "unknown"
     if outcome in WAITS:
@@ -101,7 +101,7 @@ def find_standing(kind: Kind, outcome: str) -> Standing:
 
 
 def find_ending(outcome: str) -> Standing | None:
-    """Returns the word for how a call ended; None for a state that is no end."""
+    """Finds the standing of an ended call; None for a state that is no end."""
     return _ENDINGS.get(outcome)
 
 
@@ -125,7 +125,7 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_membership(notes: Iterable[Mapping[str, Any]]) -> Membership | None:
-    """Returns the place of a call in its batch, from the notes of its rows; None for a call by itself."""
+    """Reads a call's place in its batch from the notes of its rows; None for a call by itself."""
     said: dict[str, Any] = {}
     for note in notes:
         batch = note.get("batch")
@@ -137,7 +137,7 @@ def read_membership(notes: Iterable[Mapping[str, Any]]) -> Membership | None:
 
 
 def read_batch_start(batch_id: str) -> int | None:
-    """Returns when a batch began, as its id tells, in microseconds since 1970; None for what is no such id."""
+    """Reads when a batch began from its id, in microseconds since 1970; None for an invalid id."""
     digits = batch_id.removeprefix(PREFIX)[:_TIME_DIGITS]
     if not batch_id.startswith(PREFIX) or len(digits) < _TIME_DIGITS:
         return None

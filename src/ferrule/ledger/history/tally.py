@@ -1,7 +1,7 @@
-"""Decisions on record, counted by what decided them: which rules are hit, where a watched policy differs, what is suggested.
+"""Counts recorded decisions by their decider: rule hits, differences of the shadow policy, suggested rules.
 
-Rows are read once. What is new is read when somebody looks; what is older is read a few rows at a time, back to seven days.
-So the counts are true for the time they name, which may be shorter than was asked for.
+Rows are read once. What is new is read when somebody looks; what is older is read a few rows at a time, back to seven
+days. So the counts are true for the time they name, which may be shorter than was asked for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIFFERENCES, _SUGGESTIONS = 200, 100
 
 
 class Decider(NamedTuple):
-    """What decided: a rule of a source, or what else the ruling names."""
+    """The decider of a call: a rule of a source, or what else the ruling names."""
 
     reason: str
     """`rule`, `mode`, `policy`, `classifier`, `hook`, …"""
@@ -39,7 +39,7 @@ class Decider(NamedTuple):
 
 
 class RecordedDifference(NamedTuple):
-    """A call about which a watched policy would have decided otherwise."""
+    """A call that the shadow policy would have decided differently."""
 
     seq: int
     invocation_id: str
@@ -66,7 +66,7 @@ class RecordedSuggestion(NamedTuple):
 
 
 class DecisionTally:
-    """Decisions of one ledger, counted."""
+    """The counted decisions of one ledger."""
 
     def __init__(self) -> None:
         self._hours: dict[int, Counter[tuple[Decider, str]]] = {}
@@ -86,7 +86,7 @@ class DecisionTally:
         """True when it reaches back to the first row, or seven days."""
 
     async def read_more(self, store: Store, now: int, rows: int) -> bool:
-        """Reads what is new, then go further back, by so many rows at most. True when there is no more to read."""
+        """Reads new rows, then older ones, up to a number of rows. Returns True when there is no more to read."""
         async with self._lock:
             if not self._is_begun:
                 await self._begin(store)
@@ -182,24 +182,24 @@ class DecisionTally:
     # What was found
 
     def count_decisions(self, since: int) -> Counter[tuple[Decider, str]]:
-        """Returns how often each decided what, in the hours from a moment on."""
+        """Counts the decisions of each decider, in the hours from a moment on."""
         return _merge_hours(self._hours, since)
 
     def count_shadow_differences(self, since: int) -> Counter[tuple[str, str, str]]:
-        """Returns how often a watched policy would have said something else: its name, what was said, what it says."""
+        """Counts the shadow policy's differences: its name, the decision, its own decision."""
         return _merge_hours(self._shadowed, since)
 
     def list_differences(self) -> list[RecordedDifference]:
-        """Returns the latest of them, the newest first."""
+        """Lists the latest differences, the newest first."""
         return self._differences[::-1]
 
     def list_suggestions(self) -> list[RecordedSuggestion]:
-        """Rules that would have settled asks, those that would have settled most first."""
+        """Lists rules that would have settled asks, the most effective first."""
         return sorted(self._suggested.values(), key=lambda one: (-one.times, -one.at))
 
 
 def find_decider(ruling: Ruling) -> Decider:
-    """Returns what a ruling names as its reason."""
+    """Finds the decider that a ruling names."""
     if ruling.reason_type == "rule" and ruling.rule_refs:
         return Decider("rule", ruling.source or "", ruling.rule_refs[0])
     return Decider(ruling.reason_type, "", ruling.mode if ruling.reason_type == "mode" else "")

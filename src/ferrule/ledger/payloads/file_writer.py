@@ -27,13 +27,13 @@ _decode = msgspec.json.Decoder(StoredPayload).decode
 
 
 def encode_trailer(kept: StoredPayload) -> bytes:
-    """Returns what to write behind the bytes."""
+    """Encodes the trailer to write behind the bytes."""
     said = b"\n" + msgspec.json.encode(kept)
     return said + hashlib.sha256(said).digest() + len(said).to_bytes(4, "big") + _MAGIC
 
 
 def read_trailer(fd: int) -> StoredPayload:
-    """Returns what a payload's file says it holds. Raises ValueError when it is not whole, or not one."""
+    """Reads the trailer of a payload's file. Raises ValueError when the file is incomplete, or no payload."""
     size = os.fstat(fd).st_size
     fixed = os.pread(fd, _FIXED, max(0, size - _FIXED))
     if len(fixed) != _FIXED or not fixed.endswith(_MAGIC):
@@ -59,7 +59,7 @@ _FAR = 7_258_118_400_000_000
 
 
 class FileWriter:
-    """Writes under a name that nobody looks for; `close` links the file into place. Safe from any thread."""
+    """Writes under a temporary name; `close` links the file into place. Safe from any thread."""
 
     def __init__(self, root: Path, beginning: tuple[str, ...], end: tuple[str, ...], described: StoredPayload) -> None:
         self.size = 0
@@ -75,14 +75,14 @@ class FileWriter:
             self._fd = os.open(self._name, _NEW, 0o600, dir_fd=folder)
 
     def write(self, chunk: bytes) -> None:
-        """Adds bytes. Raises OSError when there is no room; then nothing is left of it."""
+        """Writes bytes. Raises OSError when there is no room; then nothing is left of the payload."""
         with self._lock:
             self._write_all(chunk)
             self._digest.update(chunk)
             self.size += len(chunk)
 
     def close(self) -> StoredPayload:
-        """Makes it readable, durably. Raises OSError; then nothing is left of it."""
+        """Makes the payload readable, durably. Raises OSError; then nothing is left of it."""
         with self._lock:
             try:
                 return self._finish()
@@ -90,7 +90,7 @@ class FileWriter:
                 self._drop()
 
     def discard(self) -> None:
-        """Gives it up."""
+        """Discards the payload."""
         with self._lock:
             self._drop()
 
@@ -117,7 +117,7 @@ class FileWriter:
                 number = self._find_free_number(number + 1)
 
     def _find_free_number(self, number: int) -> int:
-        """Returns the next number under which the invocation has nothing yet."""
+        """Finds the next number that the invocation has not used."""
         invocation_id = self._described.owner.invocation_id
         with open_folder(self._root, "kept", makes=True) as kept, open_folder(self._root, *self._beginning) as live:
             for free in range(number, _MOST):

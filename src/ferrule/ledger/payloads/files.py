@@ -59,7 +59,7 @@ class FilePayloads:
         self, owner: PayloadOwner, *, media_type: str = UNKNOWN_TYPE, name: str = "",
         scope: Scope = "durable", expires_at: int | None = None, access: Access = "owner",
     ) -> PayloadWriter:  # fmt: skip
-        """Returns a writer for one payload. Raises OSError, and ValueError for an id that is no invocation's."""
+        """Begins a payload. Raises OSError, and ValueError for an id that is no invocation's."""
         with self._lock:
             if self._is_closed:
                 raise OSError(errno.EBADF, "the payload store is closed")
@@ -82,15 +82,15 @@ class FilePayloads:
         return FileWriter(self._root, (LIVE, live), (KEPT,) if scope == "durable" else (LIVE, live), described)
 
     async def describe(self, uri: str) -> StoredPayload:
-        """Returns what is known of a payload. Raises PayloadGone."""
+        """Returns the description of a payload. Raises PayloadGone."""
         return await asyncio.to_thread(self._describe, uri)
 
     async def read(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
-        """Returns its bytes, or a range of them; the whole is checked against the digest. Raises PayloadGone."""
+        """Reads the bytes, or a range of them; the whole is checked against the digest. Raises PayloadGone."""
         return await asyncio.to_thread(self._read, uri, offset, limit)
 
     async def stream(self, uri: str) -> AsyncIterator[bytes]:
-        """Yields its bytes, a chunk at a time, checked against the digest at the end. Raises PayloadGone."""
+        """Yields the bytes, a chunk at a time, checked against the digest at the end. Raises PayloadGone."""
         opened = self._open_payload(uri)
         fd, kept = await asyncio.to_thread(opened.__enter__)
         try:
@@ -105,20 +105,20 @@ class FilePayloads:
             opened.__exit__(None, None, None)
 
     async def remove(self, uri: str) -> bool:
-        """Destroys the bytes; False when there were none."""
+        """Destroys the bytes; returns False when there were none."""
         address = address_of(uri)
         return address is not None and await asyncio.to_thread(self._remove, address)
 
     async def forget(self, invocation_ids: Collection[str]) -> int:
-        """Destroys everything that was kept for these invocations; gives how many payloads that were. Raises OSError."""
+        """Destroys all payloads of these invocations; returns how many there were. Raises OSError."""
         return await asyncio.to_thread(self._forget, frozenset(invocation_ids))
 
     async def sweep(self, now: int) -> int:
-        """Removes what has expired, and what dead processes left behind; gives how many had expired."""
+        """Removes expired payloads, and the remains of dead processes; returns how many had expired."""
         return await asyncio.to_thread(self._sweep, now)
 
     async def aclose(self) -> None:
-        """Lets go; payloads of scope `session` end here, and what is still being written is given up."""
+        """Closes the store; payloads of scope `session` end here, and unfinished ones are discarded."""
         with self._lock:
             self._is_closed = True
         await asyncio.to_thread(self._live.remove)
@@ -137,7 +137,7 @@ class FilePayloads:
 
     @contextmanager
     def _open_payload(self, uri: str) -> Iterator[tuple[int, StoredPayload]]:
-        """Yields the payload's file, open, and what it says of itself. Raises PayloadGone."""
+        """Opens the payload's file and reads its trailer. Raises PayloadGone."""
         address = address_of(uri)
         fd = -1 if address is None else self._open_file(address, uri)
         if fd < 0:
@@ -158,7 +158,7 @@ class FilePayloads:
             os.close(fd)
 
     def _open_file(self, address: PayloadAddress, uri: str) -> int:
-        """Returns a file descriptor; -1 when there is none. Raises PayloadGone for what is there and no file of ours."""
+        """Opens the file; returns -1 when there is none. Raises PayloadGone for anything that is not a file of ours."""
         try:
             for place in self._list_folders():
                 with suppress(FileNotFoundError), open_folder(self._root, *place) as folder:
@@ -216,7 +216,7 @@ class FilePayloads:
 
 
 def make_stored_name(address: PayloadAddress) -> str:
-    """Returns the name of a payload's file."""
+    """Makes the name of a payload's file."""
     return f"{address.invocation_id}.{address.number}"
 
 
@@ -230,7 +230,7 @@ def _has_expired(name: str, folder: int, now: int) -> bool:
 
 
 def _read_exactly(fd: int, length: int, at: int, uri: str) -> bytes:
-    """Returns exactly so many bytes. Raises PayloadGone."""
+    """Reads exactly so many bytes. Raises PayloadGone."""
     pieces: list[bytes] = []
     try:
         while length > 0 and (piece := os.pread(fd, length, at)):

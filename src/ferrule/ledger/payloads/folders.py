@@ -1,4 +1,4 @@
-"""Folders of the payload store, entered one step at a time and never through a link."""
+"""Folders of the payload store, opened one step at a time and never through a link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIVATE = 0o700
 
 @contextmanager
 def open_folder(root: Path, *names: str, makes: bool = False) -> Iterator[int]:
-    """Yields a folder below the root, open. Raises OSError: also for a link in the place of a folder."""
+    """Opens a folder below the root. Raises OSError: also for a link in the place of a folder."""
     if makes:
         root.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # where the root leads is the operator's business
@@ -34,8 +34,8 @@ def open_folder(root: Path, *names: str, makes: bool = False) -> Iterator[int]:
 
 
 class LiveFolder:
-    """The folder of one process: what it is writing, and what shall not outlast it. It is locked as long as the process
-    lives, so that another can tell what a dead one left behind."""
+    """The folder of one process, for payloads it is writing or that end with it. Locked while the process lives, so
+    that others recognize the remains of a dead one."""
 
     def __init__(self, root: Path, above: str) -> None:
         self._root = root
@@ -44,7 +44,7 @@ class LiveFolder:
         self._lock = -1
 
     def ensure(self) -> str:
-        """Returns its name; made now if there is none, or if somebody removed it. Raises OSError."""
+        """Returns its name; creates it if there is none, or if it was removed. Raises OSError."""
         while not self._is_there():
             self._make()
         return self.name
@@ -72,7 +72,7 @@ class LiveFolder:
         self.name, self._lock = name, lock
 
     def remove(self) -> None:
-        """Removes it with everything in it, and unlock."""
+        """Removes it with everything in it, and unlocks."""
         if self._lock >= 0:
             remove_tree(self._root, self._above, self.name)
             self._release()

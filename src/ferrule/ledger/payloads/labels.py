@@ -13,13 +13,13 @@ UNKNOWN_TYPE = "application/octet-stream"
 
 
 def clean_file_name(text: str) -> str:
-    """Returns the last part of a path, printable and of a sane length; empty when nothing is left of it."""
+    """Returns the last part of a path, printable and of limited length; empty when nothing is left of it."""
     last = _UNFIT.sub("", text.replace("\\", "/")).rsplit("/", 1)[-1].strip()
     return "" if last in (".", "..") else last.encode()[:200].decode(errors="ignore")
 
 
 def clean_media_type(text: str) -> str:
-    """Returns the media type; that of unknown bytes where the text is none."""
+    """Returns the media type; that of unknown bytes for an invalid text."""
     return text if _MEDIA_TYPE.fullmatch(text) else UNKNOWN_TYPE
 
 
@@ -36,12 +36,12 @@ _LONGEST = 160
 
 
 def make_unknown_error(uri: str) -> PayloadGone:
-    """There is no such payload."""
+    """Makes the error for a payload that does not exist."""
     return PayloadGone("unknown", f"there is no payload {_format_uri(uri)}: it was never kept, or it was removed")
 
 
 def make_expired_error(uri: str, at: int | None) -> PayloadGone:
-    """It was kept for a time that is over."""
+    """Makes the error for an expired payload."""
     when = f" at {iso(at)}" if at is not None else ""
     return PayloadGone(
         "expired", f"the payload {_format_uri(uri)} expired{when}; the record of its call is still there"
@@ -49,7 +49,7 @@ def make_expired_error(uri: str, at: int | None) -> PayloadGone:
 
 
 def make_damaged_error(uri: str) -> PayloadGone:
-    """Returns the bytes are not those that were kept."""
+    """Makes the error for bytes that differ from those that were stored."""
     return PayloadGone("damaged", f"the payload {_format_uri(uri)} is damaged: its bytes are not those that were kept")
 
 

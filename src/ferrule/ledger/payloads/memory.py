@@ -34,16 +34,16 @@ class MemoryPayloads:
         self, owner: PayloadOwner, *, media_type: str = UNKNOWN_TYPE, name: str = "",
         scope: Scope = "durable", expires_at: int | None = None, access: Access = "owner",
     ) -> PayloadWriter:  # fmt: skip
-        """Returns a writer for one payload."""
+        """Begins a payload."""
         uri_of(owner.invocation_id, 0)
         return _Writer(self, owner, media_type, name, scope, expires_at, access)
 
     async def describe(self, uri: str) -> StoredPayload:
-        """Returns what is known of a payload. Raises PayloadGone."""
+        """Returns the description of a payload. Raises PayloadGone."""
         return self._find(uri)[0]
 
     async def read(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
-        """Returns its bytes, or a range of them. Raises PayloadGone."""
+        """Reads the bytes, or a range of them. Raises PayloadGone."""
         kept, data = self._find(uri)
         place = find_span(kept.size, offset, limit)
         if len(place) == kept.size and _digest(data) != kept.digest:
@@ -51,7 +51,7 @@ class MemoryPayloads:
         return data[place.start : place.stop]
 
     async def stream(self, uri: str) -> AsyncIterator[bytes]:
-        """Yields its bytes, a chunk at a time. Raises PayloadGone."""
+        """Yields the bytes, a chunk at a time. Raises PayloadGone."""
         kept, data = self._find(uri)
         for start in range(0, len(data), _CHUNK):
             yield data[start : start + _CHUNK]
@@ -59,12 +59,12 @@ class MemoryPayloads:
             raise make_damaged_error(uri)
 
     async def remove(self, uri: str) -> bool:
-        """Destroys the bytes. False when there were none."""
+        """Destroys the bytes; returns False when there were none."""
         with self._lock:
             return self._kept.pop(uri, None) is not None
 
     async def forget(self, invocation_ids: Collection[str]) -> int:
-        """Destroys everything that was kept for these invocations; gives how many payloads that were."""
+        """Destroys all payloads of these invocations; returns how many there were."""
         with self._lock:
             gone = [uri for uri, (kept, _) in self._kept.items() if kept.owner.invocation_id in invocation_ids]
             for uri in gone:
@@ -72,7 +72,7 @@ class MemoryPayloads:
         return len(gone)
 
     async def sweep(self, now: int) -> int:
-        """Removes what has expired; gives how many."""
+        """Removes expired payloads; returns how many."""
         with self._lock:
             gone = [uri for uri, (kept, _) in self._kept.items() if _is_over(kept, now)]
             for uri in gone:
@@ -80,7 +80,7 @@ class MemoryPayloads:
         return len(gone)
 
     async def aclose(self) -> None:
-        """Lets go; payloads of scope `session` end here."""
+        """Closes the store; payloads of scope `session` end here."""
         with self._lock:
             self._kept = {uri: pair for uri, pair in self._kept.items() if pair[0].scope == "durable"}
 
@@ -89,7 +89,7 @@ class MemoryPayloads:
         return self._room is None or sum(len(data) for _, data in self._kept.values()) + more <= self._room
 
     def add(self, data: bytes, describe: Callable[[str, int], StoredPayload], invocation_id: str) -> StoredPayload:
-        """Takes a payload in, under the next free address of its invocation."""
+        """Stores a payload under the next free address of its invocation."""
         with self._lock:
             number = next(n for n in range(len(self._kept) + 1) if uri_of(invocation_id, n) not in self._kept)
             kept = describe(uri_of(invocation_id, number), self._now())

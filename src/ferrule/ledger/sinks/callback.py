@@ -24,7 +24,7 @@ class CallbackOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CallbackSink:
-    """Hands each event to a function, plain or async, in order. One that raises gets the same event again later."""
+    """Passes each event to a function, plain or async, in order. One that raises gets the same event again later."""
 
     def __init__(self, function: Receiver, *, name: str = "callback", after: int | None = None) -> None:
         self.name = name
@@ -34,12 +34,11 @@ class CallbackSink:
         """Events of a batch that was not taken whole."""
 
     async def cursor(self) -> int | None:
-        """Returns what was handed over in this process; at first `after`: None for what happens from now on, 0 for
-        everything."""
+        """Returns the last row passed in this process; at first `after`: None for events from now on, 0 for all."""
         return self._seq
 
     async def write(self, events: Sequence[Event]) -> None:
-        """Hands over what the function has not taken yet."""
+        """Passes the events that the function has not taken yet."""
         for event in events:
             if event.event_id in self._taken or event.seq <= (self._seq or 0):
                 continue
@@ -52,11 +51,11 @@ class CallbackSink:
         self._taken.clear()
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing: nothing is open."""
 
 
 def make(options: Mapping[str, Any], folder: Path) -> CallbackSink:
-    """`kind = "callback"`"""
+    """Makes the sink of `kind = "callback"`."""
     try:
         reference = msgspec.convert(options, CallbackOptions).function
     except msgspec.ValidationError as error:

@@ -68,14 +68,14 @@ class JsonlSink:
         await asyncio.to_thread(self._append_exclusively, events)
 
     async def aclose(self) -> None:
-        """Lets go of the file and the lock; a write that hangs does so when it comes back."""
+        """Closes the file and the lock; a write that hangs closes them when it returns."""
         self._is_closed = True
         if self._guard.acquire(blocking=False):
             self._release()
             self._guard.release()
 
     def _append_exclusively(self, events: Sequence[Event]) -> None:
-        """One thread at a time: a write that was given up may still be going on."""
+        """Appends under a lock: an abandoned write may still be running in another thread."""
         with self._guard:
             try:
                 self._append(events)
@@ -135,7 +135,8 @@ class JsonlSink:
         self._seq = events[-1].seq
 
     def _close_damaged(self) -> None:
-        """Nobody knows what is in the file now: the next attempt looks, and cuts off what is not whole."""
+        """Closes the file after a failed write: its end is unknown, so the next attempt reads it and cuts off
+        incomplete rows."""
         assert self._file is not None
         with suppress(OSError):
             os.ftruncate(self._file, self._size)
@@ -143,7 +144,8 @@ class JsonlSink:
         self._file = None
 
     def _rotate(self) -> None:
-        """Every step leaves the newest file first in line, so a crash in between loses no place."""
+        """Rotates the files. Every step leaves the newest file first in line, so a crash in between loses no
+        position."""
         for number in range(self._keep - 1, 0, -1):
             with suppress(FileNotFoundError):
                 os.replace(_make_rotated_path(self._path, number), _make_rotated_path(self._path, number + 1))
@@ -157,7 +159,7 @@ def _make_rotated_path(path: Path, number: int) -> Path:
 
 
 def _encode_lines(events: Sequence[Event]) -> bytes:
-    """Returns the events as lines; the last one of each row says so."""
+    """Encodes the events as lines; the last one of each row is marked."""
     lines = []
     for number, event in enumerate(events):
         record = event.to_record()
@@ -175,7 +177,7 @@ def _write_all(file: int, data: bytes, place: int) -> None:
 
 
 def _read_last_row(path: Path) -> int:
-    """Returns the last whole row of an earlier file; 0 when there is none."""
+    """Reads the last whole row of an earlier file; 0 when there is none."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -187,7 +189,7 @@ def _read_last_row(path: Path) -> int:
 
 
 def _find_whole_rows(file: int, path: Path) -> tuple[int, int]:
-    """Returns how many bytes of a file are whole rows, and the number of the last one. Reads from the end."""
+    """Finds how many bytes of a file are whole rows, and the number of the last one. Reads from the end."""
     if not _BEGINNING.startswith(os.pread(file, len(_BEGINNING), 0)):
         raise FerruleError(f"{path} is not a file of events, so none are written there; name another file")
     start = os.fstat(file).st_size
@@ -212,7 +214,7 @@ def _read_seq(line: bytes, path: Path) -> int:
 
 
 def make(options: Mapping[str, Any], folder: Path) -> JsonlSink:
-    """`kind = "jsonl"`"""
+    """Makes the sink of `kind = "jsonl"`."""
     try:
         said = msgspec.convert(options, JsonlOptions)
     except msgspec.ValidationError as error:

@@ -21,7 +21,7 @@ class LogOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LogSink:
-    """Tells how calls ended, from now on: succeeded ones at INFO, others at WARNING."""
+    """Logs how calls ended, from now on: succeeded ones at INFO, others at WARNING."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self.name = f"log:{logger.name}"
@@ -29,11 +29,11 @@ class LogSink:
         self._seq: int | None = None
 
     async def cursor(self) -> int | None:
-        """Returns what was logged in this process."""
+        """Returns the last row logged in this process."""
         return self._seq
 
     async def write(self, events: Sequence[Event]) -> None:
-        """One line for each call that ended. Logging reports its own trouble and never raises."""
+        """Logs one line for each call that ended. Logging reports its own errors and never raises."""
         for event in events:
             if event.event_type in TERMINAL_EVENT_TYPES and event.seq > (self._seq or 0):
                 level = logging.INFO if event.data["status"] == "succeeded" else logging.WARNING
@@ -42,18 +42,18 @@ class LogSink:
             self._seq = events[-1].seq
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing: nothing is open."""
 
 
 def format_line(event: Event) -> str:
-    """Returns how a call ended: `inv_1 kb.search succeeded in 1.2 ms for alice`."""
+    """Formats how a call ended: `inv_1 kb.search succeeded in 1.2 ms for alice`."""
     data = event.data
     line = f"{event.invocation_id} {event.tool_id} {data['status']} in {data['duration_ms']} ms for {data['principal']}"
     return f"{line}: {data['error_code']}" if "error_code" in data else line
 
 
 def make(options: Mapping[str, Any], folder: Path) -> LogSink:
-    """`kind = "log"`"""
+    """Makes the sink of `kind = "log"`."""
     try:
         return LogSink(logging.getLogger(msgspec.convert(options, LogOptions).logger))
     except msgspec.ValidationError as error:

@@ -18,7 +18,7 @@ _NO_MARK = Mark()
 
 
 def find_refusal(tables: Tables, entry: Entry, condition: CommitCondition) -> Committed | None:
-    """Returns why the row may not be written; None when it may. The state is judged first, then switch, key and
+    """Finds the reason why the row may not be written; None when it may. Checks the state first, then switch, key and
     limits."""
     call = tables.open_calls.get(entry.call)
     mark = entry.mark or _NO_MARK
@@ -60,7 +60,8 @@ _WAITING = frozenset({"awaiting_approval", "approved", "needs_input"})
 
 
 def is_running(call: OpenCall) -> bool:
-    """Returns True unless the call waits for a person or for whoever takes it up: then nobody has to be there."""
+    """Returns True unless the call waits for a person, or for a process to resume it: then no process has to be
+    alive."""
     return bool(call.owner) and call.state not in _WAITING
 
 
@@ -88,7 +89,7 @@ CANCEL_REQUESTED: News = "cancel_requested"
 
 
 def chain_row(entry: Entry, seq: int, before: bytes, at: int, salt: bytes) -> Row:
-    """Returns the row an entry becomes as number `seq`, after the row with the hash `before` and the time `at`."""
+    """Makes the row of an entry as number `seq`, after the row with the hash `before` and the time `at`."""
     body = encode(entry.body)
     if entry.payload is None:
         salted, seal = None, NO_PAYLOAD
@@ -106,7 +107,7 @@ def to_stored_entry(
     seq: int, kind: int, call: str, at: int, tool: str, outcome: str, body: bytes, payload: bytes | None, is_erased: bool,
     mark: bytes, row: bytes,
 ) -> StoredEntry:  # fmt: skip
-    """Returns a row as it is read: without the salt of its payload."""
+    """Converts a row to a stored entry, without the salt of its payload."""
     return StoredEntry(
         seq=seq,
         kind=KINDS[kind],

@@ -1,4 +1,4 @@
-"""The bell of a store: whoever waits for the next rows is woken, on any event loop, from any thread. It does not know rows."""
+"""The wake-up call of a store: wakes everything that waits for the next rows, on any event loop, from any thread."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import contextlib
 
 
 class Watchers:
-    """A bell inside the process."""
+    """The waiters of one store in this process."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
 
     async def wait(self, seconds: float) -> None:
-        """Until woken, or the time is up."""
+        """Waits until woken, or the time is up."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         try:
@@ -22,7 +22,7 @@ class Watchers:
             self._waiting.discard(future)
 
     def wake(self) -> None:
-        """Wakes all; from any thread."""
+        """Wakes all waiters. Safe from any thread."""
         if not self._waiting:
             return
         for future in list(self._waiting):

@@ -1,4 +1,4 @@
-"""A witness behind a web address, told through the guarded HTTP client."""
+"""A witness behind a web address, reached through the guarded HTTP client."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ class WebhookWitness:
     """Posts heads to an address whose owner keeps them."""
 
     def __init__(self, client: Callable[[], Client], url: str, *, timeout_seconds: float = 5.0) -> None:
-        """`client` makes one for each head: heads are written in a thread, and a client belongs to one event loop.
+        """Raises SettingsError for a forbidden address.
 
-        Raises SettingsError."""
+        `client` makes one client for each head: heads are written in a thread, and a client belongs to one event
+        loop.
+        """
         self._make_client = client
         self._target = parse_target(url, client().guard, "witness")
         self._timeout = timeout_seconds
 
     def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
-        """Posts one head as JSON; any answer of 200 to 299 means it is kept. Raises OSError."""
+        """Posts one head as JSON; any status of 200 to 299 means the witness has it. Raises OSError."""
         status = asyncio.run(self._post(encode_head(Head(ledger, seq, row, at, signature))))
         if not 200 <= status < 300:
             raise OSError(f"{self._target.host} answered {status}")

@@ -1,4 +1,4 @@
-"""A witness that is a file elsewhere, and the thread that tells a witness about new heads without holding up anybody."""
+"""A witness in a file elsewhere, and the thread that sends new heads to a witness without delaying commits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Head(NamedTuple):
 
 
 def encode_head(head: Head) -> bytes:
-    """Returns the head as one line of JSON, hash and signature in hex."""
+    """Encodes the head as one line of JSON, hash and signature in hex."""
     fields = {"ledger": head.ledger, "seq": head.seq, "hash": head.row.hex(), "at": head.at}
     return msgspec.json.encode({**fields, "signature": head.signature.hex()}) + b"\n"
 
@@ -36,7 +36,7 @@ class FileWitness:
         self._path = path
 
     def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
-        """Appends one line and bring it to the disk. Raises OSError."""
+        """Appends one line and syncs it to disk. Raises OSError."""
         fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             text = encode_head(Head(ledger, seq, row, at, signature))
@@ -47,7 +47,7 @@ class FileWitness:
 
 
 class WitnessThread:
-    """Tells a witness the newest head after so many rows or seconds, and when it ends."""
+    """Sends a witness the newest head after some rows or seconds, and at the end."""
 
     def __init__(
         self, witness: Witness, report: Callable[[str], None], *, every_rows: int = 1000, every_seconds: float = 1.0
@@ -63,7 +63,7 @@ class WitnessThread:
         self._thread.start()
 
     def offer(self, head: Head) -> None:
-        """A newer head. Only remembers it."""
+        """Stores a newer head for the thread."""
         self._newest = head
         if not self._changed.is_set():
             self._changed.set()
@@ -71,7 +71,7 @@ class WitnessThread:
             self._due.set()
 
     def close(self) -> None:
-        """Tells the last head, then end."""
+        """Sends the last head, then ends."""
         self._closing.set()
         self._due.set()
         self._changed.set()

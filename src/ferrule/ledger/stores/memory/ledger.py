@@ -1,4 +1,4 @@
-"""What the memory stores of one ledger share: rows, tables, the chain, who is alive."""
+"""The shared part of the memory stores of one ledger: rows, tables, the chain, living instances."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class MemoryLedger:
             return f"memory-{self._instances}"
 
     def bump(self) -> None:
-        """Another generation."""
+        """Increments the generation."""
         with self._lock:
             self.generation += 1
 
     def sign_head(self) -> Head:
-        """Returns the signed last row."""
+        """Signs the last row."""
         seq, row, at = self.tail
         return Head(self.id, seq, row, at, self._key.sign(format_head(self.id, seq, row, at)))
 
@@ -126,7 +126,7 @@ class MemoryLedger:
         return bisect_left(self.rows, at, key=lambda row: row.at) + 1
 
     def endings(self, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
-        """Returns how calls ended."""
+        """Counts how calls ended."""
         counts = Counter(
             (row.at // width * width, row.outcome)
             for row in self.rows[max(after, 0) : max(before - 1, 0)]

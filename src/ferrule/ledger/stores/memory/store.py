@@ -52,22 +52,21 @@ class MemoryStore:
         return MemoryStore(behind_seconds=self._behind, ledger=self.ledger)
 
     def crash(self) -> None:
-        """Ends as `kill -9` ends a process: what was recorded and not yet written is lost, running calls are
-        abandoned."""
+        """Ends as `kill -9` ends a process: loses queued rows and abandons running calls."""
         self._recorded.clear()
         self._close()
 
     def sign_head(self) -> Head:
-        """Returns the signed last row."""
+        """Signs the last row."""
         return self.ledger.sign_head()
 
     async def open(self) -> None:
-        """Makes it ready."""
+        """Opens the ledger."""
         self._is_open = True
         self.ledger.living.add(self.instance)
 
     async def aclose(self) -> None:
-        """Writes what is waiting, then let go. Raises LedgerUnavailable with the number of rows that could not be
+        """Writes queued rows, then closes. Raises LedgerUnavailable with the number of rows that could not be
         written."""
         if not self._is_open:
             return
@@ -79,15 +78,15 @@ class MemoryStore:
             raise LedgerUnavailable(f"{lost} recorded rows could not be written: {self.refusal}")
 
     def generation(self) -> int:
-        """Changes when a switch, the policy or a parked call was changed by any store of this ledger."""
+        """Returns a number that changes with every switch, policy or parked call, by any store of this ledger."""
         return self.ledger.generation
 
     def bump(self) -> None:
-        """Tells every store of this ledger that something outside the rows changed."""
+        """Announces to every store of this ledger that something outside the rows changed."""
         self.ledger.bump()
 
     def record(self, entry: Entry) -> None:
-        """Writes a row behind the answer. Raises LedgerUnavailable while rows cannot be written."""
+        """Queues a row, written behind the answer. Raises LedgerUnavailable while rows cannot be written."""
         self._require_writable()
         self._recorded.append(entry)
         if len(self._recorded) >= _QUEUE_LIMIT:
@@ -190,7 +189,7 @@ class MemoryStore:
         return self.ledger.tables.open_calls.get(call)
 
     async def find_key(self, key: bytes) -> KeyHolder | None:
-        """Returns who has an idempotency key."""
+        """Finds the call that has an idempotency key."""
         await self.flush()
         holder = self.ledger.tables.keys.get(key)
         return KeyHolder(holder.call, holder.input_digest) if holder else None

@@ -1,10 +1,11 @@
 """A tiny file next to the ledger that tells every process at once that something changed.
 
-Three numbers of 8 bytes: the generation (a switch, an approval, a policy changed), a stamp of the last write, the time of the
-last row. They are read through an open descriptor: a mapping would kill the process when somebody truncates the file. What
-was read counts for a millisecond, or until somebody in this process rings: reading lets go of Python's lock, and that costs a
-busy caller more than the rest of its look at the bell. What another process switches off is off a millisecond later, which is
-less than its command takes to end. Losing the file loses nothing: it is made again, and that counts as a change.
+It holds three numbers of 8 bytes: the generation (a switch, an approval, a policy changed), a stamp of the last
+write, the time of the last row. They are read through an open descriptor: a mapping would kill the process when the
+file is truncated. A value counts for a millisecond, or until this process rings: reading releases the interpreter
+lock, and that costs a busy caller more than the rest of the read. A tool that another process switches off is off a
+millisecond later, sooner than that command ends. Losing the file loses nothing: it is created again, and that counts
+as a change.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LOCK_ATTEMPTS = 50
 
 
 class _Rings:
-    """How often any bell of this process was rung."""
+    """Counts how often any bell of this process was rung."""
 
     count = 0
 
@@ -46,7 +47,7 @@ class Bell:
         self._rings = 0
 
     def read_generation(self) -> int:
-        """Returns the number of the last change, by whatever process. Asked for every call."""
+        """Reads the number of the last change, by any process. Runs for every call."""
         now = monotonic()
         if now < self._fresh_until and self._rings == _Rings.count:
             return self._value
@@ -65,7 +66,7 @@ class Bell:
         return self._value
 
     def ring(self) -> None:
-        """Tells that something changed. Raises OSError."""
+        """Announces a change. Raises OSError."""
         _Rings.count += 1
         self._reopen_if_replaced()
         with _hold_lock(self._fd):
@@ -74,19 +75,19 @@ class Bell:
         _Rings.count += 1  # again: somebody may have looked in between
 
     def read_stamp(self) -> bytes:
-        """Changes with every write of every process."""
+        """Reads the stamp, which changes with every write of every process."""
         return self._read(_STAMP)
 
     def read_latest(self) -> int:
-        """Returns the time of the last row, as far as processes told it."""
+        """Reads the time of the last row, as far as processes announced it."""
         return int.from_bytes(self._read(_LATEST), "little")
 
     def mark_written(self, at: int) -> None:
-        """Tells whoever waits for rows that there are new ones, the last of this time. Raises OSError."""
+        """Announces new rows, the last of this time, to waiting readers. Raises OSError."""
         os.pwrite(self._fd, time.time_ns().to_bytes(8, "little") + at.to_bytes(8, "little"), _STAMP)
 
     def close(self) -> None:
-        """Lets go. It may still be asked: it then knows nothing."""
+        """Closes the file. Later reads return unknown values."""
         fd, self._fd = self._fd, -1
         self._fresh_until = 0.0
         os.close(fd)
@@ -98,7 +99,7 @@ class Bell:
             return b""
 
     def _reopen_if_replaced(self) -> None:
-        """Goes over to the file that has the name now: somebody may have deleted or replaced it."""
+        """Reopens the file when its name leads to another one: it may have been deleted or replaced."""
         self._look_at = monotonic() + _LOOK_SECONDS
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
@@ -123,8 +124,7 @@ def _open_file(path: Path) -> int:
 
 @contextlib.contextmanager
 def _hold_lock(fd: int) -> Iterator[None]:
-    """Holds the file's lock for a moment. Whoever keeps it (a stopped process) does not stop us: stamps differ
-    anyhow."""
+    """Holds the file's lock for a moment. Goes on without it when a stopped process keeps it: stamps differ anyhow."""
     for _ in range(_LOCK_ATTEMPTS):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

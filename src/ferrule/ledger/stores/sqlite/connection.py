@@ -1,4 +1,4 @@
-"""Opening the ledger's file: settings of the connection, the first row, steps to a newer schema.
+"""Opens the ledger's file: settings of the connection, the first row, migrations to a newer schema.
 
 Only SQLite may open the file once it exists: closing a descriptor of our own would drop the locks SQLite holds on it.
 """
@@ -36,18 +36,18 @@ WRITE_HEAD = "INSERT OR REPLACE INTO head (id, ledger, seq, hash, at, signature)
 
 
 class LedgerKeys:
-    """The key that signs heads, and those a head may be signed with."""
+    """The key that signs heads, and the keys that may have signed one."""
 
     def __init__(self, key: Ed25519PrivateKey, trusted: tuple[Ed25519PublicKey, ...] = ()) -> None:
         self._key = key
         self._trusted = (key.public_key(), *trusted)
 
     def sign(self, ledger: str, tail: Tail) -> bytes:
-        """Returns the signature of a head."""
+        """Signs a head."""
         return self._key.sign(format_head(ledger, tail.seq, tail.hash, tail.at))
 
     def is_genuine(self, ledger: str, tail: Tail, signature: bytes) -> bool:
-        """Returns True when a key of ours signed this head."""
+        """Returns True when one of the keys signed this head."""
         text = format_head(ledger, tail.seq, tail.hash, tail.at)
         for key in self._trusted:
             with contextlib.suppress(InvalidSignature):
@@ -57,7 +57,7 @@ class LedgerKeys:
 
 
 def create_file(path: Path) -> None:
-    """Makes an empty file that only its owner can read, unless there is one."""
+    """Creates an empty file that only its owner can read, unless there is one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -69,7 +69,7 @@ def create_file(path: Path) -> None:
 
 
 def connect(path: Path, *, is_reader: bool = False) -> sqlite3.Connection:
-    """Returns a connection with our settings. Raises sqlite3.Error."""
+    """Connects with our settings. Raises sqlite3.Error."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -88,7 +88,7 @@ def connect(path: Path, *, is_reader: bool = False) -> sqlite3.Connection:
 
 
 def open_ledger(path: Path, keys: LedgerKeys, clock: Callable[[], int]) -> sqlite3.Connection:
-    """Returns the writer's connection to a ledger of the newest schema. Raises LedgerError."""
+    """Opens the writer's connection to a ledger of the newest schema. Raises LedgerError."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise LedgerError(f"the ledger needs SQLite 3.38 or newer; this Python has {sqlite3.sqlite_version}")
     try:
@@ -108,20 +108,19 @@ def open_ledger(path: Path, keys: LedgerKeys, clock: Callable[[], int]) -> sqlit
 
 
 def begin(connection: sqlite3.Connection) -> None:
-    """Starts writing; waits a bounded time for another process that writes. Raises sqlite3.Error."""
+    """Begins a transaction; waits a bounded time for another process that writes. Raises sqlite3.Error."""
     connection.execute("BEGIN IMMEDIATE")
 
 
 def roll_back(connection: sqlite3.Connection) -> None:
-    """Gives up what was written since `begin`."""
+    """Rolls back everything written since `begin`."""
     with contextlib.suppress(sqlite3.Error):
         if connection.in_transaction:
             connection.execute("ROLLBACK")
 
 
 def read_tail(connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | None) -> tuple[str, Tail]:
-    """Returns the ledger's id and last row. Raises LedgerError when the last row is not the one the signed head
-    names.
+    """Reads the ledger's id and last row. Raises LedgerError when the last row is not the one the signed head names.
 
     Going on after rows that somebody cut off would sign their absence.
     """
@@ -139,7 +138,7 @@ def read_tail(connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | No
 
 
 def make_unusable_error(path: Path, error: Exception) -> LedgerError:
-    """Returns what to tell when the file cannot be used."""
+    """Makes the error for a file that cannot be used."""
     if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
         return LedgerError(
             f"the ledger {path} cannot be opened: {error}; check that the folder exists, is writable and has room"
@@ -169,7 +168,7 @@ def _list_reader_settings() -> tuple[str, ...]:
 
 
 def _retry_while_busy(attempt: Callable[[], sqlite3.Connection]) -> sqlite3.Connection:
-    """Going over to the write-ahead log fails at once, without waiting, while another process does the same."""
+    """Retries while another process switches to the write-ahead log: SQLite fails at once then, without waiting."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -226,7 +225,7 @@ def _apply_migrations(connection: sqlite3.Connection, version: int, keys: Ledger
 
 
 def write_head(connection: sqlite3.Connection, keys: LedgerKeys, ledger: str, tail: Tail) -> bytes:
-    """Signs the last row; gives the signature."""
+    """Signs the last row; returns the signature."""
     signature = keys.sign(ledger, tail)
     connection.execute(WRITE_HEAD, (ledger, *tail, signature))
     return signature

@@ -1,4 +1,4 @@
-"""Copies of a ledger's file: a consistent one while others write, and one put in the place of the ledger."""
+"""Copies a ledger's file, consistently while others write, and puts a copy in the place of the ledger."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ _COMPANIONS = ("-wal", "-shm", ".bell")
 
 
 def copy_ledger(source: Path, target: Path) -> Path:
-    """Returns a copy of the ledger as it is at this moment, in a new file beside `target`; gives the file. Raises
-    LedgerError.
+    """Copies the ledger as it is at this moment to a new file beside `target`; returns the file. Raises LedgerError.
 
     The copy needs no write-ahead log beside it, and only its owner can read it.
     """
@@ -49,7 +48,7 @@ def _copy(source: Path, copy: Path) -> None:
 
 
 def put_in_place(copy: Path, path: Path) -> None:
-    """Gives a finished copy its name, all at once and for good."""
+    """Renames a finished copy to its final name, atomically and durably."""
     with copy.open("rb") as file:
         os.fsync(file.fileno())
     os.replace(copy, path)
@@ -57,7 +56,7 @@ def put_in_place(copy: Path, path: Path) -> None:
 
 
 def set_aside(path: Path, aside: Path) -> None:
-    """Keeps what is there under another name, with its log; the ledger's own name stays until it is replaced."""
+    """Keeps the present file under another name, with its log; the ledger's own name stays until it is replaced."""
     with suppress(FileNotFoundError):
         os.link(path, aside)
     _move_log(path, aside)
@@ -65,7 +64,7 @@ def set_aside(path: Path, aside: Path) -> None:
 
 
 def drop_log(path: Path) -> None:
-    """Brings the log into the file and remove it: beside another file it would be taken for that file's."""
+    """Merges the log into the file and removes it: beside another file it would be taken for that file's."""
     with suppress(sqlite3.Error):
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=5)
         try:
@@ -76,13 +75,13 @@ def drop_log(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a copy and what SQLite and we put beside it."""
+    """Removes a copy and the files that SQLite and we put beside it."""
     for name in (path, *(Path(f"{path}{ending}") for ending in _COMPANIONS)):
         name.unlink(missing_ok=True)
 
 
 def list_users(folder: Path) -> list[str]:
-    """Returns the processes that have the ledger open, by the folder in which they hold their locks."""
+    """Lists the processes that have the ledger open, by the folder in which they hold their locks."""
     try:
         return sorted(entry.name for entry in folder.iterdir() if is_alive(folder, entry.name))
     except FileNotFoundError:

@@ -39,7 +39,7 @@ _decode = msgspec.json.Decoder(list[list[Any]]).decode
 
 
 class TableChanges:
-    """What a group's marks make of the tables, worked out in memory and written once."""
+    """The changes of a group's marks to the tables, computed in memory and written once."""
 
     def __init__(self) -> None:
         self.tables = Tables()
@@ -49,8 +49,8 @@ class TableChanges:
         self._switches: set[str] = set()
 
     def fetch(self, connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-        """Reads what is known about the calls, keys and runs of these entries, and what is off where one begins to
-        run."""
+        """Reads the tables' rows about the calls, keys and runs of these entries, and the switches where one begins
+        to run."""
         marks = [entry.mark for entry in entries if entry.mark is not None]
         self._fetch_calls(connection, {entry.call for entry in entries if entry.call})
         self._fetch_keys(connection, {mark.key for mark in marks if mark.key})
@@ -59,7 +59,7 @@ class TableChanges:
             self.tables.switches.update((tool_id, seq) for tool_id, seq in _query(connection, _SWITCHES))
 
     def apply_entry(self, entry: Entry, seq: int) -> None:
-        """Takes in one row that is written."""
+        """Applies one row that is written."""
         mark = entry.mark
         if mark is None:
             return
@@ -74,7 +74,7 @@ class TableChanges:
             self._switches.add(mark.tool_id)
 
     def save(self, connection: sqlite3.Connection) -> None:
-        """Writes back what changed."""
+        """Writes the changes back."""
         tables = self.tables
         calls = [msgspec.structs.astuple(call) for call in map(tables.open_calls.get, self._calls) if call is not None]
         insert(connection, "INSERT OR REPLACE INTO open_calls VALUES ", calls)
@@ -129,7 +129,7 @@ def _make_placeholders(count: int) -> str:
 
 
 def _split_portions(values: Sequence[Any], width: int = 1) -> Iterable[Sequence[Any]]:
-    """Parts of 256, 128, 64, … so that the statements are few and stay prepared."""
+    """Yields parts of 256, 128, 64, … values, so that the statements are few and stay prepared."""
     start, size = 0, _LARGEST
     while start < len(values):
         while size * width > len(values) - start:
@@ -144,7 +144,7 @@ CommitAnswer = Committed | LedgerError | None
 
 
 class CommitWaiter:
-    """Somebody who waits for an entry to be on disk; without an entry, for everything before."""
+    """A caller that waits for an entry to be on disk; without an entry, for everything before."""
 
     __slots__ = ("condition", "entry", "future", "loop")
 
@@ -161,7 +161,7 @@ GroupItem = Entry | CommitWaiter
 
 
 class Group:
-    """A group on its way: what it holds, and what came of it."""
+    """One group of entries, with its outcome."""
 
     def __init__(self, items: Sequence[GroupItem]) -> None:
         self.items = items
@@ -179,11 +179,12 @@ class Group:
 
     @property
     def unawaited_entries(self) -> list[Entry]:
-        """The entries nobody waits for."""
+        """The entries no caller waits for."""
         return [item for item in self.items if isinstance(item, Entry)]
 
     def write(self, connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | None) -> bool:
-        """Writes it, within a transaction that has begun. False when there is nothing to write. Raises sqlite3.Error."""
+        """Writes the group, within a transaction that has begun. Returns False when there is nothing to write. Raises
+        sqlite3.Error."""
         self.ledger, self.tail = read_tail(connection, keys, known)
         self._changes.fetch(connection, [entry for entry in map(_find_judged_entry, self.items) if entry is not None])
         values = self._chain_rows()
@@ -196,7 +197,7 @@ class Group:
         return True
 
     def _chain_rows(self) -> list[Any]:
-        """Returns the columns of all rows, one after the other. The hot loop: a row here is a call somewhere."""
+        """Returns the columns of all rows, one after the other. The hot loop: each row here is a call."""
         values: list[Any] = []
         seq, before, at = self.tail
         for item, salt in zip(self.items, _make_salts(len(self.items)), strict=True):
@@ -255,7 +256,7 @@ def _make_salts(count: int) -> list[bytes]:
 
 
 def answer_waiters(answers: Sequence[tuple[CommitWaiter, CommitAnswer]]) -> None:
-    """Wakes those who wait: each event loop is called once."""
+    """Answers those who wait: calls each event loop once."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], CommitAnswer]]] = {}
     for waiting, answer in answers:
         loops.setdefault(waiting.loop, []).append((waiting.future, answer))

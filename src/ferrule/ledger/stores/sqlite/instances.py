@@ -1,6 +1,6 @@
-"""Which processes share a ledger and are alive: each holds a lock on a file of its own for as long as it lives.
+"""Tells which processes share a ledger and are alive: each locks a file of its own as long as it lives.
 
-The system lets go of the lock when a process dies, however it dies, so a number that is used again fools nobody.
+The system releases the lock when a process dies, however it dies, so a reused process id misleads nobody.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[0-9]+-[0-9a-f]+")
 
 
 class Instance:
-    """One process's place among those that share a ledger."""
+    """This process among those that share a ledger."""
 
     def __init__(self, folder: Path, name: str) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -27,20 +27,20 @@ class Instance:
         _HELD.add(self)
 
     def close(self) -> None:
-        """Leaves: the file goes first, so that nobody finds it without its lock."""
+        """Leaves: removes the file first, so that no process finds it unlocked."""
         _HELD.discard(self)
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
         self.release()
 
     def release(self) -> None:
-        """Closes the lock without leaving, as death does; in a forked child it stays with the parent."""
+        """Closes the lock without leaving, as death does; in a forked child the parent keeps it."""
         with contextlib.suppress(OSError):
             os.close(self._fd)
 
 
 def make_name() -> str:
-    """Returns a name no other instance has."""
+    """Makes a name no other instance has."""
     return f"{os.getpid()}-{secrets.token_hex(6)}"
 
 
@@ -59,7 +59,7 @@ def is_alive(folder: Path, name: str) -> bool:
 
 
 def sweep(folder: Path, wanted: Container[str]) -> None:
-    """Removes the files of dead processes that nobody asks for any more."""
+    """Removes the files of dead processes whose names are no longer wanted."""
     for path in folder.iterdir():
         if path.name not in wanted and _NAME.fullmatch(path.name):
             _remove_if_dead(path)
@@ -76,8 +76,7 @@ def _remove_if_dead(path: Path) -> None:
 
 
 def _lock_file(path: Path) -> int:
-    """Returns the descriptor of the locked file. Another process may sweep it away before the lock is there: then
-    again."""
+    """Opens and locks the file. Retries when another process swept the file away before it was locked."""
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -99,7 +98,7 @@ _HELD: weakref.WeakSet[Instance] = weakref.WeakSet()
 
 
 def _forget_in_child() -> None:
-    """A forked child must not keep its parent looking alive."""
+    """Closes the locks in a forked child, which must not keep its parent looking alive."""
     for instance in list(_HELD):
         instance.release()
     _HELD.clear()

@@ -1,4 +1,4 @@
-"""A quick look into a ledger's file, for whoever completes an id while it is typed. Nothing is made, written or waited for."""
+"""A quick look into a ledger's file, for shell completion of ids. Creates, writes and waits for nothing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _OPEN = f"SELECT call, tool_id FROM open_calls WHERE {_BEGIN_SO} AND state IN (%
 
 
 class NewestCall(NamedTuple):
-    """A call."""
+    """A call and its tool."""
 
     call: str
     tool_id: str
 
 
 def find_newest_calls(file: Path, beginning: str, most: int, states: Sequence[str] = ()) -> list[NewestCall]:
-    """Returns the newest calls whose ids begin so, the newest first; with `states` only those that are in one of them
-    now. Empty when there is no ledger, or none that can be read."""
+    """Finds the newest calls whose ids have this prefix, newest first; with `states` only those in one of them now.
+    Empty without a readable ledger."""
     ending = f"{beginning}{_LAST}"
     query = _OPEN % ", ".join("?" * len(states)) if states else _NEWEST
     try:
@@ -40,6 +40,6 @@ def find_newest_calls(file: Path, beginning: str, most: int, states: Sequence[st
 
 
 def _choose_mode(file: Path) -> str:
-    """Returns where a write-ahead log is, whoever may write moves it into the ledger when they close it. Where none
-    is, whoever may only read makes one and leaves it behind."""
+    """Chooses the open mode. With a write-ahead log, a writer would merge it into the ledger on closing; without one,
+    a reader would create one and leave it behind."""
     return "ro" if file.with_name(f"{file.name}-wal").exists() else "rw"

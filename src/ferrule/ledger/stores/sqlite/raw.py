@@ -1,7 +1,7 @@
-"""A ledger file as an auditor reads it: raw values of one moment, the file's own defects, nothing taken on trust.
+"""Reads a ledger file for audits: raw values of one moment, and the file's own defects.
 
-Nothing here believes the file: a table is read only if it is defined as the schema has it, so that no view or changed
-column stands in for one.
+Nothing here trusts the file: a table is read only if it is defined as in the schema, so that no view or changed
+column replaces one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SchemaItem = tuple[str, str, str, str | None]
 
 
 def connect(path: Path, *, is_writable: bool = False) -> sqlite3.Connection:
-    """Returns a connection to an existing ledger file, for reading unless said otherwise. Raises LedgerError."""
+    """Connects to an existing ledger file, read-only unless told otherwise. Raises LedgerError."""
     _check_is_there(path)
     with ledger_errors(path):
         try:
@@ -83,7 +83,7 @@ def _check_is_there(path: Path) -> None:
 
 @contextmanager
 def ledger_errors(path: Path) -> Iterator[None]:
-    """Turns what SQLite raises into what an operator can act on."""
+    """Translates SQLite's errors into errors an operator can act on."""
     try:
         yield
     except sqlite3.Error as error:
@@ -107,7 +107,8 @@ def _translate_errors() -> Iterator[None]:
 
 
 class _IntegrityCheck(threading.Thread):
-    """SQLite's own check of a whole file, on a connection of its own: it needs no interpreter, so it costs no time."""
+    """SQLite's integrity check of a whole file, on a connection of its own: it runs without the interpreter lock, so
+    it costs no time."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(name="ferrule-audit", daemon=True)
@@ -117,21 +118,21 @@ class _IntegrityCheck(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Checks."""
+        """Runs the check."""
         try:
             self._texts = [text for (text,) in self._db.execute(f"PRAGMA integrity_check({_SHOWN_DEFECTS})")]
         except sqlite3.Error as error:
             self._error = error
 
     def result(self) -> list[str]:
-        """Returns what is wrong. Raises sqlite3.Error when it cannot even be checked."""
+        """Returns the defects. Raises sqlite3.Error when the file cannot even be checked."""
         self.join()
         if self._error is not None:
             raise self._error
         return [text for text in self._texts if text != "ok"]
 
     def stop(self) -> None:
-        """Ends it, finished or not."""
+        """Stops the check, finished or not."""
         self._db.interrupt()
         self.join()
         self._db.close()
@@ -160,7 +161,7 @@ class SqliteSource:
             self._db.close()
 
     def defects(self) -> Iterator[str]:
-        """Yields what the schema has too much or too little."""
+        """Yields the schema's additions and omissions."""
         self._soundness = self._soundness or _IntegrityCheck(self.path)
         with _translate_errors():
             version = self._read_number("PRAGMA user_version")
@@ -175,20 +176,20 @@ class SqliteSource:
                     yield f"the {kind} {name!r} is missing"
 
     def damage(self) -> Iterator[str]:
-        """Yields what SQLite's own check of the file says. It runs beside the rest since `defects` was asked for."""
+        """Yields the defects that SQLite's own check finds. The check runs beside the rest since `defects`."""
         self._soundness = self._soundness or _IntegrityCheck(self.path)
         with _translate_errors():
             for text in self._soundness.result():
                 yield f"SQLite finds the file unsound: {text}"
 
     def read_schema(self) -> frozenset[SchemaItem]:
-        """Returns everything the file's schema has, but what SQLite makes by itself."""
+        """Reads the whole schema, without SQLite's own tables."""
         if self._schema is None:
             self._schema = _read_schema(self._cursor())
         return self._schema
 
     def count(self) -> int:
-        """About how many rows there are."""
+        """Estimates the number of rows."""
         with _translate_errors():
             return self._read_number("SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM journal")
 
@@ -220,14 +221,14 @@ class SqliteSource:
             return self._execute(query, call).fetchall()
 
     def list_upkeep_rows(self, after: int) -> list[tuple[Any, ...]]:
-        """Returns the rows after a number that tell what was done to the ledger itself: opened, erased, pruned."""
+        """Lists the rows after a number that record changes to the ledger itself: opened, erased, pruned."""
         with _translate_errors():
             self._require_table("journal")
             query = f"SELECT {COLUMNS} FROM journal WHERE seq > ? AND kind IN (?, ?, ?) ORDER BY seq"
             return self._execute(query, after, *_UPKEEP).fetchall()
 
     def find_bounds(self) -> tuple[int, int]:
-        """Returns the numbers of the first and the last row; zeros when there is none."""
+        """Finds the numbers of the first and the last row; zeros when there is none."""
         with _translate_errors():
             self._require_table("journal")
             # Two questions: SQLite answers one about both ends by reading all rows.
@@ -235,7 +236,7 @@ class SqliteSource:
             return ends[0] or 0, ends[1] or 0
 
     def find_first_from(self, at: int) -> int:
-        """Returns the first row from a moment on; the number after the last when there is none. Rows are in the order
+        """Finds the first row from a moment on; the number after the last when there is none. Rows are in the order
         of time."""
         low, high = self.find_bounds()
         high += 1
@@ -247,7 +248,7 @@ class SqliteSource:
         return low
 
     def last_pruned(self) -> tuple[Any, ...] | None:
-        """Returns the latest `pruned` row."""
+        """Returns the latest `pruned` row; None without one."""
         with _translate_errors():
             self._require_table("journal")
             query = f"SELECT {COLUMNS} FROM journal WHERE kind = ? ORDER BY seq DESC LIMIT 1"
@@ -301,7 +302,7 @@ class SqliteSource:
 
 @cache
 def make_expected_schema(version: int) -> frozenset[SchemaItem]:
-    """Returns what the schema of a ledger of some version holds."""
+    """Makes the schema of a ledger of some version."""
     scratch = sqlite3.connect(":memory:")
     try:
         for statements in MIGRATIONS[: max(version, 0)]:

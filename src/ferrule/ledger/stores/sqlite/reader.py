@@ -33,14 +33,14 @@ _BLOCKS = f"""SELECT seq / {_BLOCK}, at / {MINUTE} * {MINUTE}, outcome, count(*)
 
 
 class EndingCounter:
-    """What was counted of one file."""
+    """The counts of endings in one file, by block."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, list[EndingCount]] = {}
         self._first: int | None = None
 
     def count(self, db: sqlite3.Connection, after: int, before: int, width: int) -> list[EndingCount]:
-        """Returns how calls ended in rows between two numbers. `width`: whole minutes."""
+        """Counts how calls ended in rows between two numbers. `width`: whole minutes."""
         (first,) = db.execute(_FIRST).fetchone()
         if first != self._first:
             self._first, self._blocks = first, {}
@@ -72,7 +72,7 @@ def _add_endings(found: Counter[tuple[int, str]], width: int, endings: Iterable[
 
 
 def count_endings(db: sqlite3.Connection, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
-    """Returns how calls ended in rows between two numbers, of one tool or of all."""
+    """Counts how calls ended in rows between two numbers, of one tool or of all."""
     tests, values = ["seq > ?", "seq < ?", f"kind IN ({_LAST_KINDS})"], list[Any]([after, before])
     add_test(tests, values, make_tool_test(tool))
     question = (
@@ -82,7 +82,7 @@ def count_endings(db: sqlite3.Connection, after: int, before: int, width: int, t
 
 
 def make_tool_test(tool: str) -> tuple[str, list[Any]]:
-    """Returns a test for rows of a tool: its id, or the end of it after a dot."""
+    """Makes a test for rows of a tool: its id, or the end of it after a dot."""
     if not tool:
         return "", []
     return "(tool = ? OR substr(tool, ?) = ?)", [tool, -len(tool) - 1, f".{tool}"]
@@ -127,7 +127,7 @@ class LedgerReader:
         self._counted = EndingCounter()
 
     def close(self) -> None:
-        """Lets go."""
+        """Closes the connection and the thread."""
         with contextlib.suppress(RuntimeError):  # at the end of a process the pool may be gone already
             self._pool.submit(self._disconnect)
         self._pool.shutdown()
@@ -196,11 +196,11 @@ class LedgerReader:
         return found
 
     async def seq_at(self, at: int) -> int:
-        """Returns the first row at or after a time. Rows are in the order of time, so halving finds it."""
+        """Finds the first row at or after a time. Rows are in the order of time, so a binary search works."""
         return await self._ask(lambda db: _find_seq_at(db, at))
 
     async def endings(self, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
-        """Returns how calls ended. Rows never change, so what was counted once for all tools is kept."""
+        """Counts how calls ended. Rows never change, so counts of all tools are cached."""
         if tool or width % MINUTE:
             return await self._ask(lambda db: count_endings(db, after, before, width, tool))
         return await self._ask(lambda db: self._counted.count(db, after, before, width))
@@ -223,7 +223,7 @@ class LedgerReader:
         return OpenCall(*found) if found else None
 
     async def find_key(self, key: bytes) -> KeyHolder | None:
-        """Returns who has an idempotency key."""
+        """Finds the call that has an idempotency key."""
         question = "SELECT call, input_digest FROM idempotency WHERE key = ?"
         found = await self._ask(lambda db: db.execute(question, (key,)).fetchone())
         return KeyHolder(*found) if found else None

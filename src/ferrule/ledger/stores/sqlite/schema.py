@@ -1,7 +1,8 @@
-"""The tables of the embedded ledger, and the steps from each version of them to the next.
+"""The tables of the embedded ledger, and the migrations between their versions.
 
-`journal` is the truth: append-only and chained. The other tables follow from its marks; `head` is the signed last row.
-A payload is stored behind its salt. When it is erased, its commitment takes its place and an `erased` row tells so.
+`journal` is the truth: append-only and chained. The other tables follow from its marks; `head` is the signed last
+row. A payload is stored behind its salt. When it is erased, its commitment takes its place and an `erased` row tells
+so.
 """
 
 from __future__ import annotations

@@ -84,22 +84,22 @@ class SqliteStore:
         self._marked = self._marked_written = 0
 
     async def open(self) -> None:
-        """Makes it ready. Raises LedgerError when the file cannot be used."""
+        """Opens the ledger. Raises LedgerError when the file cannot be used."""
         await asyncio.to_thread(self._open)
         self._last_seq, self._latest = await self._reader.last()
 
     async def aclose(self) -> None:
-        """Writes what is waiting, then let go. Raises LedgerUnavailable with the number of rows that could not be
+        """Writes queued rows, then closes. Raises LedgerUnavailable with the number of rows that could not be
         written."""
         if self._is_open:
             await asyncio.to_thread(self._close)
 
     def generation(self) -> int:
-        """Changes when a switch, the policy or a parked call was changed by any process."""
+        """Returns a number that changes with every switch, policy or parked call, by any process."""
         return self._bell.read_generation() + self._lost_rings
 
     def bump(self) -> None:
-        """Tells every process that something outside the rows changed."""
+        """Announces to every process that something outside the rows changed."""
         try:
             self._bell.ring()
         except OSError as error:
@@ -107,7 +107,7 @@ class SqliteStore:
             self._report(f"other processes could not be told of a change: {error}")
 
     def record(self, entry: Entry) -> None:
-        """Writes a row behind the answer. Raises LedgerUnavailable while rows cannot be written."""
+        """Queues a row, written behind the answer. Raises LedgerUnavailable while rows cannot be written."""
         if entry.mark is not None:
             self._marked += 1
         self._writer.record(entry)
@@ -211,7 +211,7 @@ class SqliteStore:
         return await self._reader.find_open(call)
 
     async def find_key(self, key: bytes) -> KeyHolder | None:
-        """Returns who has an idempotency key."""
+        """Finds the call that has an idempotency key."""
         await self._flush_marks()
         return await self._reader.find_key(key)
 
@@ -268,12 +268,12 @@ class SqliteStore:
             )
 
     def _close_at_exit(self) -> None:
-        """For those who forget to close."""
+        """Closes the store at exit, for programs that forget to."""
         with contextlib.suppress(LedgerError):
             self._close()
 
     def _on_written(self, group: Group) -> None:
-        """In the writer's thread, after a commit and before anybody is answered."""
+        """Publishes a commit. Runs in the writer's thread, before any waiter gets its answer."""
         if group.first is None:
             return
         self._last_seq, self._latest = group.tail.seq, group.tail.at
@@ -293,7 +293,7 @@ class SqliteStore:
         self._last_seq, self._latest = max(seq, self._last_seq), max(at, self._latest)
 
     async def _flush_marks(self) -> None:
-        """Recorded rows rarely change the tables; when some do, whoever reads the tables waits for them."""
+        """Flushes when a queued row has a mark: only those change the tables that the caller reads."""
         if self._marked != self._marked_written:
             await self.flush()
 

@@ -1,7 +1,7 @@
-"""The writing connection: one group, one transaction, and an honest answer about what became of it.
+"""The writing connection: one group, one transaction, and a definite answer whether it was committed.
 
-A failed commit is the hard case: its rows may be in the log and come back with the next recovery. It is settled by looking,
-and by a commit that overwrites what the failed one left; until that works, nobody can know.
+A failed commit is the hard case: its rows may be in the log and come back with the next recovery. It is settled by
+reading, and by a commit that overwrites the failed one; until that works, the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ferrule.ledger.stores.sqlite.group import Group
 
 
 class CommitFailed(Exception):
-    """The commit itself failed: the rows may be there or not."""
+    """The commit itself failed: its rows may be there or not."""
 
 
 class FileIdentity:
-    """Which file a connection has open: somebody may delete it or put another in its place."""
+    """The file that a connection has open: its name may lead to another file later."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -35,7 +35,7 @@ class FileIdentity:
 
 
 class Transactions:
-    """Owns the connection that writes. Used by the writer's thread alone."""
+    """The connection that writes. Used by the writer's thread alone."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, keys: LedgerKeys) -> None:
         self._path, self._keys = path, keys
@@ -44,7 +44,7 @@ class Transactions:
         self._known: Tail | None = None
 
     def write(self, group: Group) -> None:
-        """Raises CommitFailed; any other exception means that certainly nothing was written."""
+        """Writes a group. Raises CommitFailed; any other exception means that nothing was written."""
         connection = self._get_connection()
         try:
             begin(connection)
@@ -60,7 +60,7 @@ class Transactions:
 
     def settle(self, group: Group) -> bool:
         """Returns whether the rows of a failed commit are there, made final. Raises sqlite3.Error or OSError when
-        nobody can know."""
+        that stays unknown."""
         self.disconnect()
         connection = self._get_connection()
         try:
@@ -75,7 +75,7 @@ class Transactions:
         return bool(found)
 
     def probe(self) -> None:
-        """Finds out whether writing works. Raises sqlite3.Error, OSError or LedgerError."""
+        """Tests whether writing works. Raises sqlite3.Error, OSError or LedgerError."""
         connection = self._get_connection()
         try:
             begin(connection)
@@ -110,7 +110,7 @@ class Transactions:
 
 
 def _rewrite_head(connection: sqlite3.Connection) -> None:
-    """A write that changes nothing. It has to delete: SQLite does not write a row that is updated to what it was."""
+    """Writes the head again, unchanged. It has to delete: SQLite skips an update that changes nothing."""
     head = connection.execute("SELECT id, ledger, seq, hash, at, signature FROM head").fetchone()
     connection.execute("DELETE FROM head")
     connection.execute("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?)", head)

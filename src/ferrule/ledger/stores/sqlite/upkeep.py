@@ -1,7 +1,7 @@
-"""Looking after a ledger's file: destroying payloads, removing old rows. Holds the write lock while it changes anything.
+"""Maintains a ledger's file: destroys payloads and removes old rows, under the write lock.
 
 Other processes may have the ledger open: they find another last row, signed with the same key, and go on after it.
-What may be destroyed or removed, and what is recorded about it, is decided by whoever calls.
+The caller decides what to destroy or remove, and what to record about it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SEARCHED = 64
 
 
 class ScrubResult(NamedTuple):
-    """How thoroughly destroyed bytes are gone."""
+    """How thorough a scrub was."""
 
     is_gone: bool
     """False when another process kept an old state open, so that bytes remain in the write-ahead log for now."""
@@ -38,7 +38,7 @@ class ScrubResult(NamedTuple):
 
 
 class Upkeep:
-    """A ledger file opened to be looked after. Use it as a context manager. Raises LedgerError."""
+    """A ledger file opened for maintenance. Use it as a context manager. Raises LedgerError."""
 
     def __init__(self, path: Path, keys: files.LedgerKeys) -> None:
         self.path = path
@@ -59,7 +59,7 @@ class Upkeep:
 
     @contextmanager
     def writing(self) -> Iterator[Tail]:
-        """Yields one transaction, all or nothing, that no other process writes during. Gives the last row."""
+        """Runs one transaction, all or nothing, that excludes other writers. Yields the last row."""
         with ledger_errors(self.path):
             files.begin(self.db)
             try:
@@ -72,7 +72,8 @@ class Upkeep:
         self._ring_bell()
 
     def _ring_bell(self) -> None:
-        """Other processes look at the ledger again. Losing this loses nothing: they look by themselves after a while."""
+        """Makes other processes look at the ledger again. Losing this loses nothing: they look by themselves after a
+        while."""
         with suppress(OSError):
             bell = Bell(self.path.with_name(f"{self.path.name}.bell"))
             try:
@@ -87,7 +88,7 @@ class Upkeep:
         return self._ledger
 
     def append(self, entry: Entry) -> int:
-        """Writes one row without a mark, and sign it as the last; gives its number. Only while writing."""
+        """Appends one row without a mark, and signs it as the last; returns its number. Only while writing."""
         tail = self._tail
         row = chain_row(entry, tail.seq + 1, tail.hash, tail.at, b"")
         self.db.execute(f"{files.INSERT_ROW} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -109,7 +110,7 @@ class Upkeep:
         return map(RawRow._make, self.db.execute(f"SELECT {COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)))
 
     def destroy_payloads(self, seqs: Iterable[int]) -> list[bytes]:
-        """Puts commitments in the place of payloads; gives the salts, to search for. Only while writing."""
+        """Replaces payloads by their commitments; returns the salts, to search for. Only while writing."""
         salts = []
         for seq in seqs:
             found = self.db.execute("SELECT payload FROM journal WHERE seq = ?", (seq,)).fetchone()
@@ -121,7 +122,7 @@ class Upkeep:
         return salts
 
     def first_row_of_open_calls(self) -> int | None:
-        """Returns the oldest row of any call that has not ended."""
+        """Returns the oldest row of any open call; None without one."""
         query = "SELECT min(j.seq) FROM open_calls o JOIN journal j ON j.call = o.call AND j.call <> ''"
         seq: int | None = self.db.execute(query).fetchone()[0]
         return seq
@@ -132,7 +133,7 @@ class Upkeep:
         return found[0] if found else 0
 
     def list_kept_keys(self, seq: int) -> list[tuple[Any, ...]]:
-        """Returns the idempotency keys taken up to a row by calls that went on after it."""
+        """Lists the idempotency keys taken up to a row by calls that went on after it."""
         return self.db.execute(f"SELECT * FROM idempotency k WHERE seq <= :seq AND {_GOES_ON}", {"seq": seq}).fetchall()
 
     def count_calls(self, run: str, tool_id: str) -> int:
@@ -147,7 +148,7 @@ class Upkeep:
         self.db.execute("DELETE FROM journal WHERE seq <= ?", (seq,))
 
     def scrub(self, salts: Sequence[bytes]) -> ScrubResult:
-        """Makes sure that destroyed payloads are in no file of the ledger. Call it after the transaction.
+        """Ensures that destroyed payloads are in no file of the ledger. Call it after the transaction.
 
         SQLite overwrites what it frees, but a page that was rearranged long ago may hold a second copy that nothing
         leads to. Each payload begins with 16 random bytes; where they are still found, the whole file is written
@@ -161,7 +162,7 @@ class Upkeep:
             return ScrubResult(self._checkpoint(), was_rewritten=True)
 
     def _checkpoint(self) -> bool:
-        """Empty the write-ahead log; False when somebody kept reading an old state of the ledger."""
+        """Empties the write-ahead log; returns False when a reader keeps an old state of the ledger open."""
         until = time.monotonic() + _CHECKPOINT_SECONDS
         while True:
             try:
@@ -194,7 +195,7 @@ for path in sys.argv[1:]:
 
 
 def contains_any(path: Path, needles: Sequence[bytes]) -> bool:
-    """Returns True when any of these bytes is in the ledger's files.
+    """Returns True when any of these byte strings is in the ledger's files.
 
     Another process looks: closing a descriptor of the file here would drop the locks that SQLite holds in this one.
     """
