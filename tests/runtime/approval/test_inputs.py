@@ -14,7 +14,7 @@ from ferrule.errors import InboxError
 from ferrule.model.decision import Requirement
 from ferrule.model.journal import Payload
 from ferrule.runtime.approval.inputs import (
-    CallInputs,
+    WaitingInput,
     apply_edit,
     make_edit_payload,
     open_edited_inputs,
@@ -33,8 +33,8 @@ REAL: dict[str, Any] = {
 SHOWN: dict[str, Any] = {"amount": 5, "card": MASK, "to": [{"name": "ann", "pin": MASK}, {"name": "ben", "pin": MASK}]}
 
 
-def inputs(real: Any = REAL, shown: Any = SHOWN) -> CallInputs:
-    return CallInputs(b"{}", msgspec.json.encode(real), msgspec.json.encode(shown), is_sealed=True)
+def inputs(real: Any = REAL, shown: Any = SHOWN) -> WaitingInput:
+    return WaitingInput(b"{}", msgspec.json.encode(real), msgspec.json.encode(shown), is_sealed=True)
 
 
 def edited(value: Any) -> tuple[Any, Any]:
@@ -120,7 +120,7 @@ def test_a_partly_masked_input_can_be_edited_elsewhere_only() -> None:
     ):
         with pytest.raises(InboxError, match="masked value was moved"):
             apply_edit(before, msgspec.json.encode(value))
-    texts = CallInputs(b"{}", b'{"c":"a s3cret","to":"ann"}', b'{"c":"a [REDACTED]","to":"ann"}', is_sealed=True)
+    texts = WaitingInput(b"{}", b'{"c":"a s3cret","to":"ann"}', b'{"c":"a [REDACTED]","to":"ann"}', is_sealed=True)
     after = apply_edit(texts, b'{"c":"a [REDACTED]","to":"ben"}')
     assert after.call == b'{"c":"a s3cret","to":"ben"}'
     assert b"s3cret" not in after.shown
@@ -128,7 +128,7 @@ def test_a_partly_masked_input_can_be_edited_elsewhere_only() -> None:
 
 def test_a_plain_input_is_shown_as_it_is() -> None:
     plain = open_parked_inputs(KEY, "inv_1", Payload(b'{"a":1}', call_input=b'{"a":2}'))
-    assert plain == CallInputs(b'{"a":1}', b'{"a":2}', b'{"a":2}')
+    assert plain == WaitingInput(b'{"a":1}', b'{"a":2}', b'{"a":2}')
 
 
 _JSON = st.recursive(
@@ -141,7 +141,7 @@ _JSON = st.recursive(
 @given(st.dictionaries(st.text(max_size=2), _JSON, max_size=4), st.dictionaries(st.text(max_size=2), _JSON, max_size=4))
 def test_without_secrets_an_edit_is_taken_as_it_is_written(before: dict[str, Any], after: dict[str, Any]) -> None:
     plain = msgspec.json.encode(before)
-    result = apply_edit(CallInputs(plain, plain, plain), msgspec.json.encode(after))
+    result = apply_edit(WaitingInput(plain, plain, plain), msgspec.json.encode(after))
     assert msgspec.json.decode(result.call) == after
     assert result.shown == result.call
 

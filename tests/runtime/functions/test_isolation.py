@@ -21,7 +21,7 @@ from ferrule.runtime.functions.isolation import (
     HEAD_BYTES,
     CallFrame,
     FailureFrame,
-    FunctionPlace,
+    IsolatedFunction,
     OutputParts,
     ReplyFrame,
     encode_frame,
@@ -148,7 +148,7 @@ def test_pieces_that_come_in_one_stream_are_told_apart_by_their_lengths(texts: l
 
 def test_a_call_arrives_with_the_place_of_its_function() -> None:
     asked = CallFrame(
-        FunctionPlace("shop", "refund", "/code/shop.py"), "shop.refund", {"amount": 5}, {"principal": "ann"}
+        IsolatedFunction("shop", "refund", "/code/shop.py"), "shop.refund", {"amount": 5}, {"principal": "ann"}
     )
     assert decode_frame(encode_frame(asked), CallFrame) == asked
 

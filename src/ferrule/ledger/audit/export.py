@@ -26,6 +26,7 @@ from ferrule.ledger.audit.walk import Progress, Walk
 from ferrule.ledger.chain import CALL, ENDED, NEWS, PRUNED, compute_commitment, to_kind_number
 from ferrule.model.journal import KINDS, Kind
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 VERSION = 1
 _SEAL = b"ferrule ledger export 1\n"
@@ -82,7 +83,7 @@ class ExportFooter(msgspec.Struct, kw_only=True):
 
 
 def export_lines(
-    rows: Iterable[tuple[Any, ...]], opening: ExportHeader, head: HeadRow | None, sign: Sign | None
+    rows: Iterable[tuple[object, ...]], opening: ExportHeader, head: HeadRow | None, sign: Sign | None
 ) -> Iterator[bytes]:
     """Yields the lines of an export. Needs `sign` when there is no head to end with. Raises LedgerError."""
     if head is None and sign is None:
@@ -98,7 +99,7 @@ def export_lines(
     yield _encode(ExportFooter(rows=count - 1, head=said, seal=seal)) + b"\n"
 
 
-def _encode_rows(rows: Iterable[tuple[Any, ...]], opening: ExportHeader) -> Iterator[bytes]:
+def _encode_rows(rows: Iterable[tuple[object, ...]], opening: ExportHeader) -> Iterator[bytes]:
     yield _encode(opening) + b"\n"
     for values in rows:
         yield _encode(_make_row(RawRow._make(values), opening.has_payloads)) + b"\n"
@@ -126,7 +127,7 @@ def _make_row(row: RawRow, has_payload: bool) -> ExportRow:
     )
 
 
-def _encode_head(head: HeadRow) -> dict[str, Any]:
+def _encode_head(head: HeadRow) -> JsonObject:
     return {**head._asdict(), "hash": head.hash.hex(), "signature": b64encode(head.signature).decode()}
 
 
@@ -189,14 +190,14 @@ class ExportSource:
                 yield _to_raw(_decode(line, ExportRow))
         self.digest = digest.digest()
 
-    def checked_rows(self) -> Iterator[tuple[Any, ...]]:
+    def checked_rows(self) -> Iterator[tuple[object, ...]]:
         """Yields the rows, remembering which calls ended."""
         for row in self.rows():
             if row[2] and row[1] != NEWS:
                 self._scratch.execute("INSERT INTO ends VALUES (?, ?, ?)", (row[2], row[0], row[1] in (CALL, ENDED)))
             yield row
 
-    def last_pruned(self) -> tuple[Any, ...] | None:
+    def last_pruned(self) -> tuple[object, ...] | None:
         """Returns the latest `pruned` row."""
         found = None
         for row in self.rows():
@@ -218,7 +219,7 @@ class ExportSource:
         """Returns the hash of one row."""
         return next((row[-1] for row in self.rows() if row[0] == seq), None)
 
-    def table(self, name: TableName) -> Iterator[tuple[Any, ...]]:
+    def table(self, name: TableName) -> Iterator[tuple[object, ...]]:
         """Returns nothing: an export has no tables."""
         return iter(())
 
@@ -292,14 +293,14 @@ def _list_notes(opening: ExportHeader) -> list[str]:
     return notes
 
 
-def _decode(line: bytes, kind: Any) -> Any:
+def _decode(line: bytes, kind: object) -> Any:
     try:
         return msgspec.json.decode(line, type=kind)
     except msgspec.DecodeError as error:
         raise SourceDamaged(f"a line is no row: {error}") from None
 
 
-def _to_raw(line: ExportRow) -> tuple[Any, ...]:
+def _to_raw(line: ExportRow) -> tuple[object, ...]:
     try:
         row = bytes.fromhex(line.hash)
     except ValueError:

@@ -8,7 +8,6 @@ to. `walk` feeds it. It does not know hashes.
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
 
 import msgspec
 
@@ -18,6 +17,7 @@ from ferrule.ledger.chain import ANSWERED, CALL, ENDED, PARKED, STARTED, UNKNOWN
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.journal import Segment
 from ferrule.model.lifecycle import STARTS, STATES, TERMINAL, TRANSITIONS, State
+from ferrule.model.value import JsonObject
 
 _RUNNING = STATES.index("running")
 _FIRST = STARTS | TRANSITIONS["planned"]
@@ -229,12 +229,12 @@ class Anchor(msgspec.Struct, kw_only=True):
     restored: list[RestoreRecord] = []
 
 
-def to_facts(anchor: Anchor, **more: Any) -> dict[str, Any]:
+def to_facts(anchor: Anchor, **more: object) -> JsonObject:
     """Makes the body of a `pruned` row."""
-    facts: dict[str, Any] = msgspec.to_builtins(anchor, builtin_types=(bytes,))
+    facts: JsonObject = msgspec.to_builtins(anchor, builtin_types=(bytes,))
     return facts | more
 
 
-def from_facts(facts: dict[str, Any]) -> Anchor:
+def from_facts(facts: JsonObject) -> Anchor:
     """Reads the anchor from the body of a `pruned` row. Raises msgspec.ValidationError."""
     return msgspec.convert(facts, Anchor)

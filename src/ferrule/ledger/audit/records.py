@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ferrule.model.decision import decision_id
 from ferrule.model.journal import Header, StoredEntry
@@ -13,15 +12,16 @@ from ferrule.model.scheduling import DEFAULT_POLICY
 from ferrule.model.story import INPUTS, Move, Story
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import FACT_NAMES
+from ferrule.model.value import JsonObject
 
 _NOTED = ("native_call_id", "retry_of", "abort_reason", "batch")
 
 
-def make_invocation_record(story: Story) -> dict[str, Any]:
+def make_invocation_record(story: Story) -> JsonObject:
     """Makes the record of one call: also of an open one, and of one whose payload was erased."""
     header, news = story.header, story.news
     transitions = [_make_transition(move) for move in story.moves]
-    record: dict[str, Any] = {
+    record: JsonObject = {
         "schema_version": SCHEMA_VERSION,
         "invocation_id": story.invocation_id,
         "tool_id": header.tool_id,
@@ -52,12 +52,12 @@ def make_invocation_record(story: Story) -> dict[str, Any]:
     return record
 
 
-def _make_transition(move: Move) -> dict[str, Any]:
+def _make_transition(move: Move) -> JsonObject:
     said = {"from": move.before, "to": move.state, "at": iso(move.at)}
     return {**said, "reason": move.reason} if move.reason else said
 
 
-def _find_times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _find_times(transitions: Sequence[JsonObject]) -> dict[str, str]:
     """Finds `started_at` for a call that began to run, and `ended_at` for one that ended (AT-99)."""
     times = {}
     started = next((move["at"] for move in transitions if move["to"] == "running"), None)
@@ -68,7 +68,7 @@ def _find_times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
     return times
 
 
-def _list_inputs(story: Story) -> dict[str, Any]:
+def _list_inputs(story: Story) -> JsonObject:
     """Lists the latest four inputs; a reference replaces an erased one (AT-101)."""
     found = story.input_values
     erased = [row for row in story.rows if row.is_erased and row.payload is None]
@@ -76,18 +76,18 @@ def _list_inputs(story: Story) -> dict[str, Any]:
     return {**found, **gone}
 
 
-def _list_artifacts(story: Story) -> list[dict[str, Any]]:
+def _list_artifacts(story: Story) -> list[JsonObject]:
     """Lists the call's lasting artifacts, as its result names them (AT-250, AT-251)."""
     found = () if story.result is None else story.result.rest.get("artifact_refs", ())
     return [ref for ref in found if isinstance(ref, dict)]
 
 
-def _describe_cancellation(story: Story) -> dict[str, Any] | None:
+def _describe_cancellation(story: Story) -> JsonObject | None:
     requests = [one.to_record() for one in story.cancellations]
     return {**requests[0], "requests": requests} if requests else None
 
 
-def _list_references(story: Story) -> dict[str, Any]:
+def _list_references(story: Story) -> JsonObject:
     header, call = story.header, story.invocation_id
     asked = [row.seq for row, segment in zip(story.rows, story.segments, strict=True) if segment.request is not None]
     policies = [header.policy_digest, *(ref for decision in story.decisions for ref in decision.ruling.policy_refs)]
@@ -120,14 +120,14 @@ def _list_runtime_refs(header: Header) -> list[str]:
     return [f"{kind}:{value}" for kind, value in named.items() if value]
 
 
-def _pick_notes(story: Story) -> dict[str, Any]:
+def _pick_notes(story: Story) -> JsonObject:
     return {name: story.notes[name] for name in _NOTED if name in story.notes}
 
 
-def _describe_scheduling(story: Story) -> dict[str, Any]:
+def _describe_scheduling(story: Story) -> JsonObject:
     """Describes the seven scheduling facts of a call (AT-159): its tool's, and those worked out from its input."""
     header = story.header
-    facts: dict[str, Any] = dict(zip(FACT_NAMES, header.facts, strict=False))
+    facts: JsonObject = dict(zip(FACT_NAMES, header.facts, strict=False))
     exclusive, policy, locks = header.scheduling or (False, DEFAULT_POLICY.context_modifier_policy, ())
     if facts:
         facts["requires_exclusive_context"] = exclusive

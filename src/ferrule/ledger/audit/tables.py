@@ -78,7 +78,7 @@ class TableReplay:
 
 
 def compare_table(
-    name: TableName, wanted: Iterable[tuple[Any, ...]], found: Iterable[tuple[Any, ...]], findings: Findings
+    name: TableName, wanted: Iterable[tuple[object, ...]], found: Iterable[tuple[object, ...]], findings: Findings
 ) -> None:
     """Reports every entry of a table that is missing, not backed by a row, or different. Both come in the key's
     order."""
@@ -95,8 +95,8 @@ def compare_table(
 
 
 def _pair_entries(
-    wanted: Iterable[tuple[Any, ...]], found: Iterable[tuple[Any, ...]], size: int
-) -> Iterator[tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]]:
+    wanted: Iterable[tuple[object, ...]], found: Iterable[tuple[object, ...]], size: int
+) -> Iterator[tuple[tuple[object, ...] | None, tuple[object, ...] | None]]:
     left, right = iter(wanted), iter(found)
     want, have = next(left, None), next(right, None)
     while want is not None or have is not None:
@@ -111,9 +111,9 @@ def _pair_entries(
             want, have = next(left, None), next(right, None)
 
 
-def _format_entry(columns: tuple[str, ...], entry: tuple[Any, ...] | None) -> str:
+def _format_entry(columns: tuple[str, ...], entry: tuple[object, ...] | None) -> str:
     return "(" + ", ".join(starmap(_format_value, zip(columns, entry or (), strict=False))) + ")"
 
 
-def _format_value(column: str, value: Any) -> str:
+def _format_value(column: str, value: object) -> str:
     return f"{column} {value.hex()[:16] if isinstance(value, bytes) else value!r}"

@@ -18,6 +18,7 @@ from ferrule.ledger.audit.histories import Anchor, Histories, RestoreRecord, fro
 from ferrule.ledger.audit.tables import TableReplay
 from ferrule.ledger.chain import CALL, ERASED, LAST_CALL_KIND, NEWS, NO_PAYLOAD, OPENED, PRUNED, START, compute_row_hash
 from ferrule.model.journal import KINDS, News, NewsBody
+from ferrule.model.value import JsonObject
 
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _decode_news = msgspec.msgpack.Decoder(NewsBody).decode
@@ -64,7 +65,7 @@ class Walk:
         """Starts in the middle, after a row of which only number and hash are known."""
         self.before, self.last = before, last
 
-    def run(self, rows: Iterable[tuple[Any, ...]], progress: Progress | None = None, total: int = 0) -> None:
+    def run(self, rows: Iterable[tuple[object, ...]], progress: Progress | None = None, total: int = 0) -> None:
         """Checks all rows. A source that breaks off is a finding."""
         try:
             for values in rows:
@@ -189,7 +190,7 @@ class Walk:
             self.findings.add("pruning", text, row.seq)
         self._check_ledger(row, anchor.ledger)
 
-    def _check_opened(self, row: RawRow, facts: dict[str, Any]) -> None:
+    def _check_opened(self, row: RawRow, facts: JsonObject) -> None:
         self._check_ledger(row, facts.get("ledger", ""))
         if "lost_first" in facts:
             self.restored.append(RestoreRecord(row.seq, row.at, facts["lost_first"], facts["lost_last"]))
@@ -200,11 +201,11 @@ class Walk:
         self.ledger = ledger or self.ledger
 
 
-def _as_number(value: Any) -> int | None:
+def _as_number(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _as_bytes(value: Any) -> bytes:
+def _as_bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else START
 
 

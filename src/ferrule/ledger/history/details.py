@@ -7,7 +7,7 @@ AML-107).
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -17,7 +17,7 @@ from ferrule.model.failure import ToolError
 from ferrule.model.journal import Header, HookRun, Mutation, Payload, ResultPayload, Segment
 from ferrule.model.retry import attempts_in
 from ferrule.model.timestamps import iso, milliseconds
-from ferrule.model.value import json_or_text
+from ferrule.model.value import JsonObject, json_or_text
 
 Level = Literal["none", "standard", "full"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -39,7 +39,7 @@ _SAID = frozenset(
 _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
-def describe_plan(header: Header, segment: Segment, payload: Payload | None) -> dict[str, Any]:
+def describe_plan(header: Header, segment: Segment, payload: Payload | None) -> JsonObject:
     """Describes the planned call and its caller."""
     data = {name: msgspec.to_builtins(value) for name in _PLANNED if (value := getattr(header, name))}
     data.update((name, segment.notes[name]) for name in _NOTED if segment.notes.get(name))
@@ -48,20 +48,20 @@ def describe_plan(header: Header, segment: Segment, payload: Payload | None) -> 
     return data
 
 
-def describe_tool(header: Header) -> dict[str, Any]:
+def describe_tool(header: Header) -> JsonObject:
     """Describes the selected tool."""
     return {"tool_version": header.tool_version, "tool_digest": header.tool_digest, "surface_id": header.surface_id}
 
 
-def describe_start(payload: Payload | None) -> dict[str, Any]:
+def describe_start(payload: Payload | None) -> JsonObject:
     """Describes the input it runs with."""
     arguments = None if payload is None else find_final_input(payload)
     return {} if arguments is None else {"arguments": json_or_text(arguments)}
 
 
-def describe_mutation(mutation: Mutation, level: Level) -> dict[str, Any]:
+def describe_mutation(mutation: Mutation, level: Level) -> JsonObject:
     """Describes the changed fields and who changed them."""
-    data: dict[str, Any] = {
+    data: JsonObject = {
         "source_type": mutation.source_type,
         "source_ref": mutation.source_ref,
         "changed_fields": list(mutation.changed_fields),
@@ -71,9 +71,9 @@ def describe_mutation(mutation: Mutation, level: Level) -> dict[str, Any]:
     return data | ({"reason": mutation.reason} if level == "full" and mutation.reason else {})
 
 
-def describe_hook(run: HookRun, level: Level, *, has_ended: bool) -> dict[str, Any]:
+def describe_hook(run: HookRun, level: Level, *, has_ended: bool) -> JsonObject:
     """Describes the hook and the kinds of its outputs; at level `full` also the outcomes of guardrails (AML-107)."""
-    data: dict[str, Any] = {"hook_id": run.hook_id, "hook_event": run.hook_event}
+    data: JsonObject = {"hook_id": run.hook_id, "hook_event": run.hook_event}
     if has_ended:
         data["duration_ms"] = milliseconds(run.ended - run.started)
         data["outputs"] = [kind for output in run.outputs for kind in _list_kinds(output)]
@@ -82,19 +82,19 @@ def describe_hook(run: HookRun, level: Level, *, has_ended: bool) -> dict[str, A
     return data
 
 
-def _list_kinds(output: dict[str, Any]) -> list[str]:
+def _list_kinds(output: JsonObject) -> list[str]:
     kind = output.get("type")
     return [kind] if isinstance(kind, str) else sorted(output)
 
 
-def describe_request(segment: Segment) -> dict[str, Any]:
+def describe_request(segment: Segment) -> JsonObject:
     """Describes the approvers asked, and the deadline."""
     request, void = segment.request, segment.notes.get("approval_void")
     again = {"asked_again_because": void} if void else {}
     return again if request is None else _encode_request(request) | again
 
 
-def _encode_request(request: ApprovalRequest) -> dict[str, Any]:
+def _encode_request(request: ApprovalRequest) -> JsonObject:
     return {
         "purpose": request.purpose,
         "message": request.message,
@@ -107,7 +107,7 @@ def _encode_request(request: ApprovalRequest) -> dict[str, Any]:
     }
 
 
-def describe_decision(decision: Decision, invocation_id: str, number: int | None, level: Level) -> dict[str, Any]:
+def describe_decision(decision: Decision, invocation_id: str, number: int | None, level: Level) -> JsonObject:
     """Describes the decision. `number`: its place among the call's decisions, where that is known."""
     record = decision.to_record(invocation_id, number or 0)
     for name in ("schema_version", "invocation_id", *(() if number is not None else ("decision_id",))):
@@ -120,10 +120,10 @@ def describe_decision(decision: Decision, invocation_id: str, number: int | None
     return record
 
 
-def describe_result(invocation_id: str, segment: Segment, payload: Payload | None, level: Level) -> dict[str, Any]:
+def describe_result(invocation_id: str, segment: Segment, payload: Payload | None, level: Level) -> JsonObject:
     """Describes the result; at level `full` with its content, and the attempts that failed before the last one
     (AML-107)."""
-    data: dict[str, Any] = {
+    data: JsonObject = {
         "result_id": make_result_id(invocation_id),
         "status": segment.status,
         "is_error": segment.error is not None,
@@ -137,23 +137,23 @@ def describe_result(invocation_id: str, segment: Segment, payload: Payload | Non
     return data
 
 
-def _decode_content(result: bytes) -> dict[str, Any]:
+def _decode_content(result: bytes) -> JsonObject:
     found = _decode_result(result)
-    data: dict[str, Any] = {"content": list(found.content)}
+    data: JsonObject = {"content": list(found.content)}
     if found.structured_content is not None:
         data["structured_content"] = found.structured_content
     return data
 
 
-def describe_error(found: ToolError, level: Level) -> dict[str, Any]:
+def describe_error(found: ToolError, level: Level) -> JsonObject:
     """Describes the error. Its message may quote an argument, so only level `full` has it."""
-    record: dict[str, Any] = msgspec.to_builtins(found)
+    record: JsonObject = msgspec.to_builtins(found)
     if level != "full":
         del record["message"]
     return {name: value for name, value in record.items() if value not in (None, (), [])}
 
 
-def describe_event(data: dict[str, Any], level: Level) -> dict[str, Any]:
+def describe_event(data: JsonObject, level: Level) -> JsonObject:
     """Describes progress of a tool or a caller while the call ran. Their words may quote anything; numbers and our
     names do not."""
     return {
@@ -164,7 +164,7 @@ def describe_event(data: dict[str, Any], level: Level) -> dict[str, Any]:
     }
 
 
-def describe_news(event: str, data: dict[str, Any], payload: Payload | None, level: Level) -> dict[str, Any]:
+def describe_news(event: str, data: JsonObject, payload: Payload | None, level: Level) -> JsonObject:
     """Describes news of a call; adds the content of a late result, where the level allows it."""
     said = describe_event(data, level)
     if event == "tool.invocation.late_result" and payload is not None and payload.result is not None:
@@ -172,9 +172,9 @@ def describe_news(event: str, data: dict[str, Any], payload: Payload | None, lev
     return said
 
 
-def describe_end(header: Header, segment: Segment, invocation_id: str, state: str, at: int) -> dict[str, Any]:
+def describe_end(header: Header, segment: Segment, invocation_id: str, state: str, at: int) -> JsonObject:
     """Describes how the call ended, in one line: enough for a log."""
-    data: dict[str, Any] = {
+    data: JsonObject = {
         "status": state,
         "result_id": make_result_id(invocation_id),
         "result_status": segment.status,

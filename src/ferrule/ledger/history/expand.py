@@ -32,6 +32,7 @@ from ferrule.model.journal import CALL_KINDS, Header, Payload, Segment, StoredEn
 from ferrule.model.lifecycle import PHASES, TERMINAL, State
 from ferrule.model.news import Fact, facts_in
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 
 class EventDraft(NamedTuple):
@@ -98,14 +99,14 @@ def draft_row(row: StoredEntry) -> list[EventDraft]:
             return []
 
 
-def _draft_catalog(facts: dict[str, Any]) -> Iterator[EventDraft]:
+def _draft_catalog(facts: JsonObject) -> Iterator[EventDraft]:
     for change in ("declared", "removed"):
         for tool_id in facts.get(change, ()):
             data = {"change": change, "catalog_digest": facts.get("digest")}
             yield EventDraft("tool.declared", None, data, subject=tool_id, tool_id=tool_id)
 
 
-def _draft_surface(facts: dict[str, Any]) -> Iterator[EventDraft]:
+def _draft_surface(facts: JsonObject) -> Iterator[EventDraft]:
     event = _CHANGES[facts.get("change", "updated")]
     surface_id = facts.get("surface_id")
     tools = facts.get("tools", ())
@@ -119,7 +120,7 @@ def _draft_surface(facts: dict[str, Any]) -> Iterator[EventDraft]:
         yield EventDraft("tool.surface.updated", None, {**facts, "change": "updated"}, subject=surface_id)
 
 
-def _draft_erasure(facts: dict[str, Any]) -> Iterator[EventDraft]:
+def _draft_erasure(facts: JsonObject) -> Iterator[EventDraft]:
     """Drafts the events of a later redaction. The row names calls, not their tools, so they are its subjects."""
     why = {"redaction_state": "full", "by": facts.get("by"), "reason": facts.get("reason")}
     calls = facts.get("calls", ())
@@ -250,7 +251,7 @@ class _Expansion:
             return self.row.kind != "started"
         return entered.before in _GOES_ON
 
-    def _describe_state(self, state: State) -> dict[str, Any]:
+    def _describe_state(self, state: State) -> JsonObject:
         match state:
             case "planned":
                 return details.describe_plan(self.header, self.segment, self.payload)
@@ -308,7 +309,7 @@ class _Expansion:
     def _to_time(self, at: int) -> int:
         return self.segment.created_at + at // 1000
 
-    def _make_draft(self, event: EventType, time: int, data: dict[str, Any]) -> EventDraft:
+    def _make_draft(self, event: EventType, time: int, data: JsonObject) -> EventDraft:
         if self.moves:
             data = {**data, "transitions": self.moves}
             self.moves = []

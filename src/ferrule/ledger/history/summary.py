@@ -7,7 +7,7 @@ Pure: it takes rows and reads nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -16,6 +16,7 @@ from ferrule.model.lifecycle import STATES, TERMINAL, State
 from ferrule.model.scheduling import DEFAULT_POLICY
 from ferrule.model.story import Story
 from ferrule.model.timestamps import iso, milliseconds
+from ferrule.model.value import JsonObject
 
 
 class Brief(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +37,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     """The rules that the last decision goes back to: of a person's, those that asked."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the line as JSON."""
         record = {**msgspec.structs.asdict(self), "at": iso(self.at)}
         del record["rules"]
@@ -124,9 +125,9 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
     ordering_policy: str = DEFAULT_POLICY.ordering_policy
 
 
-def read_membership(notes: Iterable[Mapping[str, Any]]) -> Membership | None:
+def read_membership(notes: Iterable[Mapping[str, object]]) -> Membership | None:
     """Reads a call's place in its batch from the notes of its rows; None for a call by itself."""
-    said: dict[str, Any] = {}
+    said: JsonObject = {}
     for note in notes:
         batch = note.get("batch")
         said |= batch if isinstance(batch, dict) else {}

@@ -18,6 +18,7 @@ from ferrule.errors import LedgerDamaged
 from ferrule.model.decision import Ruling
 from ferrule.model.journal import CALL_KINDS, StoredEntry, header_of
 from ferrule.model.timestamps import MICROSECONDS
+from ferrule.model.value import JsonObject
 
 HOUR = 3600 * MICROSECONDS
 DAY, WEEK = 24 * HOUR, 7 * 24 * HOUR
@@ -163,7 +164,7 @@ class DecisionTally:
         insort(kept, found)
         del kept[:-_DIFFERENCES]
 
-    def _keep_suggestion(self, row: StoredEntry, update: dict[str, Any]) -> None:
+    def _keep_suggestion(self, row: StoredEntry, update: JsonObject) -> None:
         key = msgspec.json.encode(update, order="deterministic")
         known = self._suggested.get(key)
         if known is None:

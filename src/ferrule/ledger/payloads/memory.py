@@ -138,13 +138,13 @@ class _Writer:
                 raise OSError(errno.EBADF, "the payload was closed or given up")
             data, self._data = bytes(self._data), None
 
-        def described(uri: str, now: int) -> StoredPayload:
+        def describe(uri: str, now: int) -> StoredPayload:
             return StoredPayload(
                 uri=uri, digest=_digest(data), size=len(data), created_at=now, owner=self._owner,
                 expires_at=self._expires_at, scope=self._scope, access=self._access, **self._facts,
             )  # fmt: skip
 
-        return self._store.add(data, described, self._owner.invocation_id)
+        return self._store.add(data, describe, self._owner.invocation_id)
 
     def discard(self) -> None:
         """Gives it up."""

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -54,7 +54,7 @@ class CallbackSink:
         """Does nothing: nothing is open."""
 
 
-def make(options: Mapping[str, Any], folder: Path) -> CallbackSink:
+def make(options: Mapping[str, object], folder: Path) -> CallbackSink:
     """Makes the sink of `kind = "callback"`."""
     try:
         reference = msgspec.convert(options, CallbackOptions).function

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -213,7 +213,7 @@ def _read_seq(line: bytes, path: Path) -> int:
         raise FerruleError(message) from None
 
 
-def make(options: Mapping[str, Any], folder: Path) -> JsonlSink:
+def make(options: Mapping[str, object], folder: Path) -> JsonlSink:
     """Makes the sink of `kind = "jsonl"`."""
     try:
         said = msgspec.convert(options, JsonlOptions)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -52,7 +51,7 @@ def format_line(event: Event) -> str:
     return f"{line}: {data['error_code']}" if "error_code" in data else line
 
 
-def make(options: Mapping[str, Any], folder: Path) -> LogSink:
+def make(options: Mapping[str, object], folder: Path) -> LogSink:
     """Makes the sink of `kind = "log"`."""
     try:
         return LogSink(logging.getLogger(msgspec.convert(options, LogOptions).logger))

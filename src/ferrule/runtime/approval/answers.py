@@ -8,7 +8,7 @@ is. `inbox` stands above; nothing here commits a row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Mark, NewsBody, Payload, Segment, StoredEntry
 from ferrule.model.lifecycle import STATES
 from ferrule.model.news import facts_in
+from ferrule.model.value import JsonObject
 from ferrule.runtime.approval.check import find_objection
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.approval.question import OpenQuestion
@@ -156,7 +157,7 @@ def why_unusable_name(to: str) -> str | None:
     return None
 
 
-def _read_delegation(data: dict[str, Any]) -> Delegation | None:
+def _read_delegation(data: JsonObject) -> Delegation | None:
     try:
         return msgspec.convert(data, Delegation)
     except msgspec.ValidationError:

@@ -21,6 +21,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import WAITING_STATES, OpenCall, Payload
 from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
+from ferrule.model.value import JsonObject
 from ferrule.runtime.approval.answers import (
     add_delegates,
     make_answer,
@@ -44,7 +45,7 @@ from ferrule.runtime.approval.inbox_item import (
     why_no_settling,
 )
 from ferrule.runtime.approval.inputs import (
-    CallInputs,
+    WaitingInput,
     apply_edit,
     list_hidden_values,
     make_answer_payload,
@@ -247,7 +248,7 @@ class Inbox:
             result = await self._close(call, stop, answer, seq=question.open.seq)
             if result is not None:
                 return result
-            seen = question.seen
+            seen = question.fingerprint
         raise InboxError(describe_outcome(call, await self._read_story(call)))
 
     async def answer(
@@ -359,14 +360,14 @@ class Inbox:
         payload = make_edit_payload(self._keys, call, after) if has_edit else None
         return _SealedApproval(answer, payload, count_missing_people(question.request, approvals))
 
-    def _read_inputs(self, question: OpenQuestion) -> CallInputs:
+    def _read_inputs(self, question: OpenQuestion) -> WaitingInput:
         damage = question.find_damage(self._keys)
         if damage is not None:
             call = question.open.call
             raise InboxError(f"{call} cannot be approved: {damage}; 'ferrule audit verify' tells more")
         return question.open_inputs(self._keys)
 
-    async def _apply_edit(self, call: str, before: CallInputs, edited: bytes) -> CallInputs:
+    async def _apply_edit(self, call: str, before: WaitingInput, edited: bytes) -> WaitingInput:
         after = apply_edit(before, edited)
         if self._mask is None:
             return after
@@ -486,7 +487,7 @@ class Inbox:
             channel = self._identity.channel
             raise AccessError(f"{self._identity.principal} came by {channel}, which does not hold the approve scope")
 
-    def _encode_answer(self, value: object, schema: dict[str, Any]) -> bytes:
+    def _encode_answer(self, value: object, schema: JsonObject) -> bytes:
         """Encodes an answer as JSON, if it fits the tool's schema. Raises InboxError."""
         try:
             given = msgspec.json.encode(value)
@@ -522,6 +523,6 @@ class Inbox:
 
     def _require_unchanged(self, question: OpenQuestion, seen: bytes | None) -> None:
         """Raises InboxError when the question changed since it was looked at."""
-        if seen is not None and not hmac.compare_digest(seen, question.seen):
+        if seen is not None and not hmac.compare_digest(seen, question.fingerprint):
             what = "the input of" if question.binding else "what is asked by"
             raise InboxError(f"{what} {question.open.call} was changed since you looked at it; look again")

@@ -9,6 +9,7 @@ import msgspec
 from ferrule.errors import AccessError, FerruleError, InboxError
 from ferrule.model.approval import APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.timestamps import MICROSECONDS, iso
+from ferrule.model.value import JsonObject
 from ferrule.runtime.approval.answers import add_delegates
 from ferrule.runtime.approval.check import Objection, find_objection, format_approvers, normalize_person
 from ferrule.runtime.approval.key import ApprovalKey
@@ -56,7 +57,7 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
         """Returns how many more people have to approve."""
         return count_missing_people(self.request, self.approvals)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Returns the item as JSON, for programs."""
         request = self.request
         return {
@@ -236,7 +237,7 @@ def make_item(
     return InboxItem(
         request=request,
         state=question.open.state,
-        binding=question.seen,
+        binding=question.fingerprint,
         input=_read_shown_input(question, key),
         edited_by=edits[-1].by if edits else None,
         approvals=question.approvals,

@@ -14,6 +14,7 @@ import msgspec
 
 from ferrule.errors import InboxError
 from ferrule.model.journal import Payload
+from ferrule.model.value import JsonObject
 from ferrule.runtime.approval.key import ApprovalKey
 
 Path: TypeAlias = tuple[str | None, ...]
@@ -28,7 +29,7 @@ _NUMBERED = re.compile(re.escape(MASK) + r"(?: \d+)?\Z")
 _decode_pair = msgspec.msgpack.Decoder(tuple[bytes, bytes]).decode
 
 
-class CallInputs(msgspec.Struct, frozen=True):
+class WaitingInput(msgspec.Struct, frozen=True):
     """One state of a call's input."""
 
     model: bytes
@@ -51,25 +52,25 @@ class CallInputs(msgspec.Struct, frozen=True):
         return _is_faithful(msgspec.json.decode(self.shown), msgspec.json.decode(self.call))
 
 
-def open_parked_inputs(key: ApprovalKey, call: str, payload: Payload) -> CallInputs:
+def open_parked_inputs(key: ApprovalKey, call: str, payload: Payload) -> WaitingInput:
     """Opens the inputs of a parked call. Raises ValueError when they were changed or cannot be opened."""
     model = payload.model_input or b"null"
     shown = payload.call_input or payload.permission_input or payload.observable_input or model
     if payload.sealed_input is None:
-        return CallInputs(model, shown, shown)
+        return WaitingInput(model, shown, shown)
     real_model, real = _open_pair(key, call, payload.sealed_input)
-    return CallInputs(real_model, real, shown, is_sealed=True)
+    return WaitingInput(real_model, real, shown, is_sealed=True)
 
 
-def open_edited_inputs(key: ApprovalKey, call: str, before: CallInputs, payload: Payload) -> CallInputs:
+def open_edited_inputs(key: ApprovalKey, call: str, before: WaitingInput, payload: Payload) -> WaitingInput:
     """Opens the inputs after an edit, from the row that recorded it. Raises ValueError when they cannot be opened."""
     shown = payload.text or b"null"
     if payload.sealed_input is None:
-        return CallInputs(before.model, shown, shown)
-    return CallInputs(before.model, _open_pair(key, call, payload.sealed_input)[1], shown, is_sealed=True)
+        return WaitingInput(before.model, shown, shown)
+    return WaitingInput(before.model, _open_pair(key, call, payload.sealed_input)[1], shown, is_sealed=True)
 
 
-def apply_edit(before: CallInputs, edited: bytes, mask: Mask | None = None) -> CallInputs:
+def apply_edit(before: WaitingInput, edited: bytes, mask: Mask | None = None) -> WaitingInput:
     """Applies an approver's edit: masks left in place mean the values behind them. Raises InboxError.
 
     `mask` is the tool's own; without it whatever was masked stays masked, and so is every member the edit adds.
@@ -86,12 +87,12 @@ def apply_edit(before: CallInputs, edited: bytes, mask: Mask | None = None) -> C
     except OverflowError:
         raise InboxError("the edited input has a number that no tool could take") from None
     if not before.is_sealed:
-        return CallInputs(before.model, call, call)
+        return WaitingInput(before.model, call, call)
     visible = mask(call) if mask is not None else msgspec.json.encode(_mask_edit(whole, real, before.hidden_paths, ()))
-    return CallInputs(before.model, call, visible, is_sealed=True)
+    return WaitingInput(before.model, call, visible, is_sealed=True)
 
 
-def _decode_object(text: bytes) -> dict[str, Any]:
+def _decode_object(text: bytes) -> JsonObject:
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -101,7 +102,7 @@ def _decode_object(text: bytes) -> dict[str, Any]:
     return value
 
 
-def make_edit_payload(key: ApprovalKey, call: str, after: CallInputs) -> Payload:
+def make_edit_payload(key: ApprovalKey, call: str, after: WaitingInput) -> Payload:
     """Makes the stored form of an edited input: the masked text, and the rest encrypted, as in the row that parked
     the call."""
     if not after.is_sealed:
@@ -117,7 +118,7 @@ def make_answer_payload(key: ApprovalKey, call: str, given: bytes, shown: bytes)
     return Payload(text=shown, sealed_input=key.seal(call, msgspec.msgpack.encode((b"null", given))))
 
 
-def list_hidden_values(inputs: CallInputs) -> frozenset[str]:
+def list_hidden_values(inputs: WaitingInput) -> frozenset[str]:
     """Lists the texts and numbers of an input that people see as masks."""
     if not inputs.is_sealed:
         return frozenset()

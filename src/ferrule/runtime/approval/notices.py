@@ -19,6 +19,7 @@ from ferrule.errors import FerruleError
 from ferrule.model.approval import ApprovalRequest, Delegation
 from ferrule.model.journal import Entry, NewsBody, OpenCall, StoredEntry, header_of
 from ferrule.model.timestamps import MICROSECONDS, iso
+from ferrule.model.value import JsonObject
 from ferrule.runtime.approval.answers import DELEGATED, add_delegates, read_delegations
 from ferrule.runtime.approval.key import ApprovalKey
 
@@ -71,7 +72,7 @@ class Notices:
         notice |= {"id": f"{request.invocation_id}.{delegation.delegated_at}", "type": "task_delegated"}
         self._enqueue({**notice, "delegated": told})
 
-    def _enqueue(self, notice: dict[str, Any]) -> None:
+    def _enqueue(self, notice: JsonObject) -> None:
         for line in self._lines:
             line.put(notice)
 
@@ -89,12 +90,12 @@ class _NotifierQueue:
         self._recipient = recipient
         self._input_of = input_of if recipient.includes_input else None
         self._pause = pause
-        self._waiting: deque[dict[str, Any]] = deque(maxlen=_QUEUE)
-        self._current: dict[str, Any] | None = None
+        self._waiting: deque[JsonObject] = deque(maxlen=_QUEUE)
+        self._current: JsonObject | None = None
         self._problem: Exception | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def put(self, notice: dict[str, Any]) -> None:
+    def put(self, notice: JsonObject) -> None:
         if len(self._waiting) == _QUEUE:
             _log.warning("%s: too many notices wait; %s is dropped", self._name, self._waiting[0]["invocation_id"])
         self._waiting.append(notice)
@@ -117,7 +118,7 @@ class _NotifierQueue:
             await self._deliver(self._current)
             self._current = None
 
-    async def _deliver(self, notice: dict[str, Any]) -> None:
+    async def _deliver(self, notice: JsonObject) -> None:
         for attempt in range(ATTEMPTS):
             if attempt:
                 await self._pause(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1)))
@@ -131,7 +132,7 @@ class _NotifierQueue:
                 return
         _log.warning("%s: nobody was told of %s: %s", self._name, notice["invocation_id"], self._problem)
 
-    async def _with_input(self, notice: dict[str, Any]) -> dict[str, Any]:
+    async def _with_input(self, notice: JsonObject) -> JsonObject:
         if self._input_of is None:
             return notice
         return {**notice, "input": await self._input_of(notice["invocation_id"])}
@@ -148,7 +149,7 @@ _ANSWERS = {
 }
 
 
-def make_notice(request: ApprovalRequest, source: str) -> dict[str, Any]:
+def make_notice(request: ApprovalRequest, source: str) -> JsonObject:
     """Makes the notice of a request: everything but the arguments."""
     return {
         "id": f"{request.invocation_id}.{request.requested_at}",

@@ -17,7 +17,7 @@ from ferrule.model.journal import LAST_KINDS, Header, OpenCall, Payload, StoredE
 from ferrule.model.story import Story
 from ferrule.model.timestamps import iso
 from ferrule.runtime.approval.check import compute_binding, find_current_answers
-from ferrule.runtime.approval.inputs import CallInputs, open_edited_inputs, open_parked_inputs
+from ferrule.runtime.approval.inputs import WaitingInput, open_edited_inputs, open_parked_inputs
 from ferrule.runtime.approval.key import ApprovalKey
 
 _FAR = 2**62
@@ -51,7 +51,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The name it was called by."""
 
     @property
-    def seen(self) -> bytes:
+    def fingerprint(self) -> bytes:
         """The digest of the exact question: the binding, or the request's digest where nothing is bound to it."""
         return self.binding or hashlib.sha256(msgspec.json.encode(self.request)).digest()
 
@@ -65,7 +65,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """The answers that still count."""
         return find_current_answers(self.answers)
 
-    def open_inputs(self, key: ApprovalKey) -> CallInputs:
+    def open_inputs(self, key: ApprovalKey) -> WaitingInput:
         """Opens the current input. Raises ValueError when it cannot be opened."""
         inputs = open_parked_inputs(key, self.request.invocation_id, self.payload)
         for edit in self.edits:

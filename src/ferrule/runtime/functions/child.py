@@ -23,9 +23,10 @@ import msgspec
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output, Waiting
 from ferrule.contracts.payloads import PayloadWriter
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.conversion import make_reader, make_writer, takes_whole_number, to_json
 from ferrule.runtime.functions.failures import ToolFailed, fail
-from ferrule.runtime.functions.isolation import CallFrame, FunctionPlace, OutputParts, encode_frame, read_size
+from ferrule.runtime.functions.isolation import CallFrame, IsolatedFunction, OutputParts, encode_frame, read_size
 from ferrule.runtime.functions.signature import read_signature
 
 _LONGEST_LOG = 8_000
@@ -38,7 +39,7 @@ class _Pipe:
         self._fd = fd
         self._lock = threading.Lock()
 
-    def send(self, said: dict[str, Any]) -> None:
+    def send(self, said: JsonObject) -> None:
         data = encode_frame(said)
         with self._lock:
             while data:
@@ -51,11 +52,11 @@ class _PipeWire:
     def __init__(self, pipe: _Pipe) -> None:
         self._pipe = pipe
 
-    def progress(self, facts: dict[str, Any]) -> None:
+    def progress(self, facts: JsonObject) -> None:
         """Sends progress to the parent."""
         self._pipe.send({"progress": to_json(facts)})
 
-    def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
+    def partial(self, blocks: tuple[JsonObject, ...]) -> None:
         """Sends a part of the result to the parent."""
         self._pipe.send({"partial": to_json(blocks)})
 
@@ -63,7 +64,7 @@ class _PipeWire:
         """Tells the parent that the call goes on in the background."""
         self._pipe.send({"background": [task_id, message]})
 
-    def native(self, ref: dict[str, Any]) -> None:
+    def native(self, ref: JsonObject) -> None:
         """Sends a native id to the parent."""
         self._pipe.send({"native": to_json(ref)})
 
@@ -104,7 +105,7 @@ def main() -> None:
     asked: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(os.dup(0), asked), daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    functions: dict[FunctionPlace, Callable[..., Any]] = {}
+    functions: dict[IsolatedFunction, Callable[..., Any]] = {}
     while True:
         _respond(msgspec.json.decode(asked.get(), type=CallFrame), pipe, functions)
 
@@ -116,7 +117,7 @@ def _listen(fd: int, asked: SimpleQueue[bytes]) -> None:
     os._exit(0)  # nobody is there any more, so that nobody waits for what runs
 
 
-def _respond(asked: CallFrame, pipe: _Pipe, functions: dict[FunctionPlace, Callable[..., Any]]) -> None:
+def _respond(asked: CallFrame, pipe: _Pipe, functions: dict[IsolatedFunction, Callable[..., Any]]) -> None:
     try:
         pipe.send(_run_call(asked, pipe, functions))
     except UnicodeEncodeError:
@@ -129,7 +130,7 @@ def _sendable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _run_call(asked: CallFrame, pipe: _Pipe, functions: dict[FunctionPlace, Callable[..., Any]]) -> dict[str, Any]:
+def _run_call(asked: CallFrame, pipe: _Pipe, functions: dict[IsolatedFunction, Callable[..., Any]]) -> JsonObject:
     try:
         try:
             function = functions.get(asked.place)
@@ -166,7 +167,7 @@ async def _await_value(value: Any) -> object:
     return await value
 
 
-def _encode_outcome(value: object, tool: str, write: Callable[[Any], object]) -> dict[str, Any]:
+def _encode_outcome(value: object, tool: str, write: Callable[[Any], object]) -> JsonObject:
     if isinstance(value, Waiting):
         raise ToolFailed(f"tool {tool!r} runs in a process of its own and cannot wait for an answer")
     if isinstance(value, Output):
@@ -185,7 +186,7 @@ def _encode_outcome(value: object, tool: str, write: Callable[[Any], object]) ->
         raise ToolFailed(message, code="result_mapping_failed") from error
 
 
-def _load_function(place: FunctionPlace) -> Callable[..., object]:
+def _load_function(place: IsolatedFunction) -> Callable[..., object]:
     if place.file and place.module not in sys.modules:
         spec = spec_from_file_location(place.module, place.file)
         if spec is None or spec.loader is None:

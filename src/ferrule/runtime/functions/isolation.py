@@ -17,7 +17,7 @@ from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.signature import LOADED_FROM
 
 
-class FunctionPlace(msgspec.Struct, frozen=True):
+class IsolatedFunction(msgspec.Struct, frozen=True):
     """The module and name by which a fresh process finds a function."""
 
     module: str
@@ -26,7 +26,7 @@ class FunctionPlace(msgspec.Struct, frozen=True):
     """Of a module that was loaded from a file of the workspace."""
 
 
-def locate_function(binding: Binding) -> FunctionPlace:
+def locate_function(binding: Binding) -> IsolatedFunction:
     """Locates a function for another process. Raises BindingError when a child could not find it, or not run it."""
     function, label = binding.function, binding.label
     if not isinstance(function, FunctionType) or function.__qualname__ != function.__name__:
@@ -49,7 +49,7 @@ def locate_function(binding: Binding) -> FunctionPlace:
             f"{label} cannot run in a process of its own: it goes on after waiting, which only works here"
         )
     is_file = function.__module__.startswith(LOADED_FROM)
-    return FunctionPlace(function.__module__, function.__name__, str(module.__file__) if is_file else "")
+    return IsolatedFunction(function.__module__, function.__name__, str(module.__file__) if is_file else "")
 
 
 def refuse_injected(binding: Binding, injected: dict[str, str]) -> None:
@@ -69,7 +69,7 @@ MOST_BYTES = 64 * 1024**2
 class CallFrame(msgspec.Struct, frozen=True):
     """One call, as sent to a child."""
 
-    place: FunctionPlace
+    place: IsolatedFunction
     tool: str
     arguments: dict[str, Any]
     context: dict[str, Any]

@@ -45,7 +45,7 @@ class ServiceMaker:
         """Returns the service under a key, making it first if needed. Raises ExecutionFailed."""
         task = self._tasks.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
-            task = self._tasks[key] = asyncio.ensure_future(_awaited(make))
+            task = self._tasks[key] = asyncio.ensure_future(make())
             task.add_done_callback(_mark_retrieved)
         return await asyncio.shield(task)
 
@@ -120,10 +120,6 @@ class ServiceMaker:
         value = function() if waiting else await self._threads.run(function)
         if inspect.isawaitable(value):
             await value
-
-
-async def _awaited(make: Callable[[], Awaitable[object]]) -> object:
-    return await make()
 
 
 def _mark_retrieved(task: asyncio.Task[Any]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ferrule.errors import PolicyError
 from ferrule.model.diagnostic import Finding
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.table import PolicyTable
 from ferrule.runtime.policy.toml_positions import TomlPositions
 
@@ -74,7 +75,7 @@ def _read_case(table: PolicyTable, places: TomlPositions, number: int) -> Case:
         if key not in table.value:
             table.add_error(f"the case has no `{key}`", key)
     arguments = table.read_table("arguments")
-    caller: dict[str, Any] = {
+    caller: JsonObject = {
         key: table.read_text(key) for key in ("principal", "agent", "channel", "tenant", "model", "role")
     }
     if "interactive" in table.value:

@@ -21,6 +21,7 @@ from ferrule.errors import PolicyError
 from ferrule.infra.drivers import load_extra
 from ferrule.model.decision import Behavior
 from ferrule.model.surface import SurfaceRequest
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.compiled import CompiledRule, is_possibly_destructive
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.program import HitFinder
@@ -43,7 +44,7 @@ class CedarTable:
         self._cedar = load_extra("cedarpy")
         self._file = policy.cedar_file
         try:
-            written: dict[str, Any] = json.loads(self._cedar.policies_to_json_str(text))["staticPolicies"]
+            written: JsonObject = json.loads(self._cedar.policies_to_json_str(text))["staticPolicies"]
             self._policies = self._cedar.PolicySet.from_str(text)
         except ValueError as error:
             raise PolicyError(f"{self._file} is not Cedar: {error}; no call is allowed until it is") from None
@@ -88,8 +89,8 @@ class CedarTable:
     def _compile(self, name: str, view: ToolView) -> CompiledRule:
         return CompiledRule(self._rules[name], (), self._named[name] == view.tool.tool_id, lambda judged: None)
 
-    def _make_rule(self, name: str, written: dict[str, Any], line: int) -> PolicyRule:
-        notes: dict[str, Any] = {key: value or "" for key, value in (written.get("annotations") or {}).items()}
+    def _make_rule(self, name: str, written: JsonObject, line: int) -> PolicyRule:
+        notes: JsonObject = {key: value or "" for key, value in (written.get("annotations") or {}).items()}
         return PolicyRule(
             rule_id=notes.get("id") or f"{self._file}#{name}",
             decision=self._read_decision(name, written["effect"], notes),
@@ -100,7 +101,7 @@ class CedarTable:
             demand=self._read_demand(name, notes),
         )
 
-    def _read_decision(self, name: str, effect: str, notes: dict[str, Any]) -> Behavior:
+    def _read_decision(self, name: str, effect: str, notes: JsonObject) -> Behavior:
         if effect == "forbid":
             return "deny"
         said = notes.get("decision", "ask" if "ask" in notes else "allow")
@@ -108,7 +109,7 @@ class CedarTable:
             raise PolicyError(f'{self._file}: {name} has @decision("{said}"); a permit may say "ask" or "allow"')
         return "ask" if said == "ask" or "ask" in notes else "allow"
 
-    def _read_demand(self, name: str, notes: dict[str, Any]) -> Demand:
+    def _read_demand(self, name: str, notes: JsonObject) -> Demand:
         people, expires = notes.get("people", "1"), notes.get("expires", "")
         seconds = parse_duration(expires) if expires else None
         if not people.isdecimal() or int(people) < 1 or (expires and seconds is None):
@@ -128,7 +129,7 @@ class CedarTable:
             return replace(rule, reason=reason)
         return PolicyRule(rule_id=_FAILED, decision="deny", source="policy_settings", file=self._file, reason=reason)
 
-    def _make_entities(self, principal: str, view: ToolView) -> list[dict[str, Any]]:
+    def _make_entities(self, principal: str, view: ToolView) -> list[JsonObject]:
         groups = [name for name, members in self._members.items() if principal in members]
         parents = [{"type": "Group", "id": name} for name in groups]
         namespace = {"type": "Namespace", "id": view.tool.namespace}
@@ -151,14 +152,14 @@ def _split_words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _find_named_tool(written: dict[str, Any]) -> str | None:
+def _find_named_tool(written: JsonObject) -> str | None:
     """Finds the one tool a policy is about; None when it is about several."""
     scope = written.get("resource") or {}
     entity = scope.get("entity") or {}
     return entity.get("id") if scope.get("op") == "==" and entity.get("type") == "Tool" else None
 
 
-def _describe_tool(view: ToolView) -> dict[str, Any]:
+def _describe_tool(view: ToolView) -> JsonObject:
     tool = view.tool
     return {
         "name": tool.name,
@@ -170,7 +171,7 @@ def _describe_tool(view: ToolView) -> dict[str, Any]:
     }
 
 
-def _make_context(view: ToolView, request: SurfaceRequest) -> dict[str, Any]:
+def _make_context(view: ToolView, request: SurfaceRequest) -> JsonObject:
     known = {"agent": request.agent, "channel": request.channel, "tenant": request.tenant, "model": request.model}
     return {
         **{key: value for key, value in known.items() if value is not None},

@@ -186,8 +186,8 @@ def _make_path_finder(rule: PolicyRule, view: ToolView, base: PathBase) -> Calla
         return lambda judged: None
     matcher = PathMatcher(wanted.patterns, base, is_strict=False)
 
-    def blocked(judged: JudgedCall) -> str | None:
+    def find_path(judged: JudgedCall) -> str | None:
         found = find_values(view, "path", wanted.fields, judged)
         return next((matcher.describe(each.value) for each in found if matcher.fits(each.value)), None)
 
-    return blocked
+    return find_path

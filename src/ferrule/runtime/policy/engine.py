@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -19,6 +19,7 @@ from ferrule.contracts.registry import late
 from ferrule.errors import PolicyError
 from ferrule.model.decision import RuleSource, Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.classifiers import BUILTIN, ClassifierPanel
 from ferrule.runtime.policy.compiled import CompiledRule, compile_rule, find_caller_mismatch, find_tool_mismatch
 from ferrule.runtime.policy.globs import fits
@@ -105,7 +106,7 @@ class RuleEngine:
         """Reads the rules and modes that came with the caller, each under its source."""
         if not request.rules:
             return ()
-        by_source: dict[RuleSource, list[dict[str, Any]]] = {}
+        by_source: dict[RuleSource, list[JsonObject]] = {}
         for given in request.rules:
             source = given.get("source", "session")
             if source not in _HANDED_OVER:
@@ -122,12 +123,12 @@ class RuleEngine:
         table: HitFinder | None = self._cedar.bind(view, request) if self._cedar is not None else None
         return table(judged) if table is not None else ()
 
-    def _read(self, source: RuleSource, given: list[dict[str, Any]]) -> tuple[PolicyFile, ...]:
+    def _read(self, source: RuleSource, given: list[JsonObject]) -> tuple[PolicyFile, ...]:
         key = source.encode() + msgspec.json.encode(given)
         files = self._handed.get(key)
         if files is None:
             rules = [each for each in given if "mode" not in each]
-            values: list[dict[str, Any]] = [{"rules": rules}, *(each for each in given if "mode" in each)]
+            values: list[JsonObject] = [{"rules": rules}, *(each for each in given if "mode" in each)]
             reads = [read_value(value, source, source, file="") for value in values]
             refuse_errors(reads)
             files = tuple(read.file for read in reads)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ferrule.contracts.policy import Classifier
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import SafetyFacts, Tool
+from ferrule.model.value import JsonObject
 
 FLAGS = ("is_read_only", "is_concurrency_safe", "is_destructive", "is_open_world")
 CLOSED = {"is_read_only": False, "is_concurrency_safe": False, "is_destructive": True, "is_open_world": True}
@@ -34,7 +35,7 @@ def depends_on_input(facts: SafetyFacts) -> bool:
 
 
 def compute_call_facts(
-    tool: Tool, arguments: dict[str, Any], classifiers: Mapping[str, Classifier]
+    tool: Tool, arguments: JsonObject, classifiers: Mapping[str, Classifier]
 ) -> tuple[SafetyFacts, tuple[str, ...]]:
     """Evaluates the facts for this input; also returns the failures, for the record."""
     facts = tool.facts
@@ -45,7 +46,7 @@ def compute_call_facts(
     return replace(facts, **values), tuple(dict.fromkeys(asked.failures))
 
 
-def find_subject(classifier_input: object, arguments: dict[str, Any]) -> object:
+def find_subject(classifier_input: object, arguments: JsonObject) -> object:
     """Returns the value a classifier judges: the one that `input.<field>` points at, else all arguments."""
     if isinstance(classifier_input, str) and classifier_input.startswith("input."):
         subject: Any = arguments

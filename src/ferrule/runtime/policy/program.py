@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from ferrule.contracts.policy import JudgedCall
 from ferrule.model.decision import ClassifierNote, Ruling, Shadow
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.classifiers import ClassifierPanel
 from ferrule.runtime.policy.commands import parse_command
 from ferrule.runtime.policy.compiled import CompiledRule, is_harmless
@@ -120,7 +121,7 @@ class RuleProgram:
             return replace(ruling, suggested_updates=self._suggest_command(judged))
         return ruling
 
-    def _suggest_command(self, judged: JudgedCall) -> tuple[dict[str, Any], ...]:
+    def _suggest_command(self, judged: JudgedCall) -> tuple[JsonObject, ...]:
         """Suggests allowing this command instead of the tool; nothing when the line is not one plain command."""
         found = self._view.fields.find_values("command", judged.arguments)
         parsed = parse_command(found[0].value) if len(found) == 1 else None

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.model.decision import RULE_SOURCES, Behavior, ClassifierNote, ReasonType, Requirement, RuleSource, Ruling
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.compiled import CompiledRule, Groups
 from ferrule.runtime.policy.records import GROUP, Demand, Mode, PolicyFile, PolicyRule
 
@@ -260,7 +261,7 @@ def _decide_by_rule(rule: PolicyRule) -> _Outcome:
     )
 
 
-def make_suggestion(tool_id: str, **narrower: object) -> dict[str, Any]:
+def make_suggestion(tool_id: str, **narrower: object) -> JsonObject:
     """Suggests the rule that would settle such calls in future. It changes nothing until a person accepts it
     (AT-136)."""
     rule = {"id": f"allow-{tool_id}", "decision": "allow", "tool": tool_id, **narrower}

@@ -8,11 +8,10 @@ are in `definitions/rules/own.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
-from ferrule.model.value import Path, is_integer
+from ferrule.model.value import JsonObject, Path, is_integer
 
 UNREADABLE = "FER-7"
 UNKNOWN_KEY = "FER-8"
@@ -27,7 +26,7 @@ UNANSWERABLE = "FER-14"
 class PolicyTable:
     """A mapping at a path. Reading a wrong value adds a finding and returns the default."""
 
-    def __init__(self, value: dict[str, Any], path: Path, findings: list[Finding]) -> None:
+    def __init__(self, value: JsonObject, path: Path, findings: list[Finding]) -> None:
         self.value = value
         self.path = path
         self.findings = findings

@@ -7,11 +7,11 @@ what it demands of the person who answers. Knows the records of a policy, not ho
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
 from ferrule.model.decision import RULE_SOURCES, Behavior, RuleSource
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.globs import is_literal
 from ferrule.runtime.policy.records import GROUP, Condition, Demand, PolicyFile, PolicyRule, PolicySet, ValuePatterns
 from ferrule.runtime.policy.ruling import collect_modes, format_modes
@@ -41,7 +41,7 @@ def _format_file(file: PolicyFile) -> Iterator[str]:
 
 def format_rule(rule: PolicyRule) -> str:
     """Formats one rule on one line."""
-    written: dict[str, Any] = msgspec.to_builtins(rule)
+    written: JsonObject = msgspec.to_builtins(rule)
     parts = [f"{key} {_show_setting(value)}" for key, value in written.items() if value and key not in _ELSEWHERE]
     if rule.decision == "ask":
         parts += [f"{key} {_show_setting(value)}" for key, value in written["demand"].items() if value]

@@ -16,6 +16,7 @@ import msgspec
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import Tool, permission_profile, risk_of
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.facts import depends_on_input
 
 Kind = Literal["path", "command", "url", "resource"]
@@ -69,7 +70,7 @@ class ArgumentFields:
             if name and not find_kinds(name) and name not in self._kinds:
                 self._kinds[name] = {"resource"}
 
-    def find_values(self, kind: Kind, arguments: dict[str, Any], named: tuple[str, ...] = ()) -> list[FieldValue]:
+    def find_values(self, kind: Kind, arguments: JsonObject, named: tuple[str, ...] = ()) -> list[FieldValue]:
         """Finds every value of a kind among the arguments, or those of the named arguments alone."""
         found: list[FieldValue] = []
         self._collect(arguments, "", kind, named, found)
@@ -113,7 +114,7 @@ def _find_kinds_by_words(name: str) -> frozenset[Kind]:
     return frozenset(kind for kind in (whole, last) if kind is not None)
 
 
-def _find_leaves(path: str, value: object, kind: Kind, siblings: dict[str, Any]) -> Iterator[FieldValue]:
+def _find_leaves(path: str, value: object, kind: Kind, siblings: JsonObject) -> Iterator[FieldValue]:
     if kind == "command":
         yield from _find_commands(path, value, siblings)
     elif isinstance(value, list | dict):
@@ -123,7 +124,7 @@ def _find_leaves(path: str, value: object, kind: Kind, siblings: dict[str, Any])
         yield FieldValue(path, value)
 
 
-def _find_commands(path: str, value: object, siblings: dict[str, Any]) -> Iterator[FieldValue]:
+def _find_commands(path: str, value: object, siblings: JsonObject) -> Iterator[FieldValue]:
     if value is None:
         return
     own = path.rpartition(".")[2]
@@ -212,7 +213,7 @@ def _has_command_name(schema: object) -> bool:
     return isinstance(properties, dict) and any("command" in find_kinds(name) for name in properties)
 
 
-def _find_native_ids(payload: dict[str, Any]) -> Iterator[str]:
+def _find_native_ids(payload: JsonObject) -> Iterator[str]:
     """Yields the tool's names elsewhere: its mappings, its interface's native ids, its transport."""
     mappings = payload.get("external_mappings")
     for mapping in mappings if isinstance(mappings, list) else ():
@@ -229,7 +230,7 @@ def _find_native_ids(payload: dict[str, Any]) -> Iterator[str]:
         yield payload["id"]
 
 
-def _list_ids(mapping: dict[str, Any], source: object) -> Iterator[str]:
+def _list_ids(mapping: JsonObject, source: object) -> Iterator[str]:
     for key, value in mapping.items():
         if isinstance(value, str) and key not in _PLAIN:
             yield value

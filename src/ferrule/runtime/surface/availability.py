@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 
 _WITHOUT_INTERFACE = frozenset({"aml", "adl", "oxp"})
 
@@ -105,7 +106,7 @@ def _list_refs(written: object) -> Iterator[str]:
         yield _find_name(entry) if isinstance(entry, dict) else entry if isinstance(entry, str) and entry else "?"
 
 
-def _find_name(written: dict[str, Any]) -> str:
+def _find_name(written: JsonObject) -> str:
     return next((name for key in _SOURCES if isinstance(name := written.get(key), str) and name), "?")
 
 

@@ -10,7 +10,6 @@ one.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from typing import Any
 
 import msgspec
 
@@ -20,9 +19,10 @@ from ferrule.errors import SurfaceError
 from ferrule.model.hints import nearest
 from ferrule.model.surface import SCOPES, LoadingState, Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.surface.availability import DEFAULT_AVAILABILITY, Availability, read_availability
 from ferrule.runtime.surface.candidates import Candidate, CandidateSelection, Hold, find_candidates, find_ceiling
-from ferrule.runtime.surface.filters import FilterSubject, SurfaceContext, find_hold, find_policy_hold
+from ferrule.runtime.surface.filters import FilterContext, FilterSubject, find_hold, find_policy_hold
 from ferrule.runtime.surface.filters import check_switch as switch_filter
 from ferrule.runtime.surface.records import (
     apply_constraints,
@@ -106,7 +106,7 @@ def build_surface(
     effective = apply_constraints(request, record) if record else request
     selection = select_recorded_tools(view, request, record) if record else find_candidates(view, request)
     ceilings = tuple(find_ceiling(view, name) for name in list_roles(request, record))
-    context = SurfaceContext(effective, ceilings, switched_off, readiness, executors_can_run, engine)
+    context = FilterContext(effective, ceilings, switched_off, readiness, executors_can_run, engine)
     limit = settings.defer_above if request.defer_above is None else request.defer_above
     entries = _SurfaceBuilder(context).build_entries(selection, limit)
     return Surface(
@@ -138,7 +138,7 @@ def _check_scope(request: SurfaceRequest) -> SurfaceRequest:
     raise SurfaceError(f"there is no scope {written!r}; {hint}")
 
 
-def _add_unresolved(view: CatalogView, record: dict[str, Any]) -> dict[str, Any]:
+def _add_unresolved(view: CatalogView, record: JsonObject) -> JsonObject:
     missing = list_unresolved(view, record)
     return record | {"unresolved_tool_refs": missing} if missing else record
 
@@ -155,7 +155,7 @@ class _JudgedCandidate(msgspec.Struct, gc=False):
 class _SurfaceBuilder:
     """Weighs candidates and gives each its one standing."""
 
-    def __init__(self, context: SurfaceContext) -> None:
+    def __init__(self, context: FilterContext) -> None:
         self.context = context
         self.request = context.request
 

@@ -9,7 +9,6 @@ role says what it grants, how, and within which limits (AML-94 to AML-96); it on
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 
@@ -19,7 +18,7 @@ from ferrule.model.effective import CALL, CALL_READ_ONLY, DENY, TOOL_ACCESS, Cal
 from ferrule.model.hints import nearest
 from ferrule.model.surface import HoldReason, Standing, SurfaceRequest
 from ferrule.model.tool import Record, Tool
-from ferrule.model.value import dig, is_integer
+from ferrule.model.value import JsonObject, dig, is_integer
 
 _USABLE = ("active", "deprecated", None)
 
@@ -29,7 +28,7 @@ class RoleCeiling:
 
     __slots__ = ("grants", "name")
 
-    def __init__(self, name: str, role: dict[str, Any]) -> None:
+    def __init__(self, name: str, role: JsonObject) -> None:
         self.name = name
         self.grants = Grants(role, "tools")
 
@@ -137,7 +136,7 @@ def _unknown_agent_error(view: CatalogView, name: str) -> SurfaceError:
 
 def _select_agent_tools(view: CatalogView, request: SurfaceRequest, record: Record) -> CandidateSelection:
     """Selects the tools in an AML agent's compiled payload, each in the version it was compiled with."""
-    payload: dict[str, Any] = msgspec.json.decode(record.payload)
+    payload: JsonObject = msgspec.json.decode(record.payload)
     status = dig(payload, ("definition", "status"))
     if status == "disabled":
         raise SurfaceError(f"the agent {record.record_id!r} is disabled; activate it and build again")
@@ -159,7 +158,7 @@ def _select_agent_tools(view: CatalogView, request: SurfaceRequest, record: Reco
     )
 
 
-def _find_compiled(view: CatalogView, request: SurfaceRequest, agent: str, entry: dict[str, Any]) -> Candidate | None:
+def _find_compiled(view: CatalogView, request: SurfaceRequest, agent: str, entry: JsonObject) -> Candidate | None:
     versions = view.versions(entry["tool_id"])
     if not versions:
         return None

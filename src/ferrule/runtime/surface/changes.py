@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
+from ferrule.model.value import JsonObject
 
 _CAUSES: dict[str, str] = {
     "features": "feature_gates",
@@ -55,9 +54,9 @@ class SurfaceChange(msgspec.Struct, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.moved)
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the data of an event."""
-        record: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        record: JsonObject = msgspec.json.decode(msgspec.json.encode(self))
         return record
 
 

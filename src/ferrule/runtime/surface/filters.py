@@ -8,7 +8,6 @@ credential, the switch) is `blocked`.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,7 @@ from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.surface import Readiness
 from ferrule.model.surface import HoldReason, SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import Tool
-from ferrule.model.value import is_number
+from ferrule.model.value import JsonObject, is_number
 from ferrule.runtime.surface.availability import Availability, list_credential_names
 from ferrule.runtime.surface.candidates import Hold, RoleCeiling
 from ferrule.schema.validation.usability import why_unusable
@@ -28,7 +27,7 @@ _HANDED_TO = frozenset({"oxp", "oxp_server"})
 _USABLE = frozenset({"available", "deprecated", "deferred", "requires_setup"})
 
 
-class SurfaceContext(msgspec.Struct, frozen=True):
+class FilterContext(msgspec.Struct, frozen=True):
     """The circumstances a surface is made in."""
 
     request: SurfaceRequest
@@ -44,7 +43,7 @@ class FilterSubject(msgspec.Struct, gc=False):
 
     tool: Tool
     stated: Availability
-    context: SurfaceContext
+    context: FilterContext
 
 
 Filter = Callable[[FilterSubject], Hold | None]
@@ -145,7 +144,7 @@ def check_model(subject: FilterSubject) -> Hold | None:
     return _exclude("model_unsupported", f"the model lacks {', '.join(lacking)}") if lacking else None
 
 
-def _is_met(name: str, wanted: object, able: dict[str, Any]) -> bool:
+def _is_met(name: str, wanted: object, able: JsonObject) -> bool:
     if wanted is False or wanted is None:
         return True
     if name not in able:

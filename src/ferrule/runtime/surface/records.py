@@ -7,7 +7,7 @@ one that cannot be understood is an error, since somebody relies on it. `build` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 
@@ -16,6 +16,7 @@ from ferrule.errors import SurfaceError
 from ferrule.model.hints import nearest
 from ferrule.model.scheduling import LaneScope, SchedulerPolicy
 from ferrule.model.surface import HOLD_REASONS, HoldReason, Standing, SurfaceRequest
+from ferrule.model.value import JsonObject
 from ferrule.runtime.surface.candidates import (
     Candidate,
     CandidateSelection,
@@ -36,18 +37,18 @@ _LISTS: tuple[tuple[str, Standing | None], ...] = (
 _SHOWN = ("tool_refs", "loaded_tools", "deferred_tools")
 
 
-def read_surface_record(view: CatalogView, surface_id: str) -> dict[str, Any]:
+def read_surface_record(view: CatalogView, surface_id: str) -> JsonObject:
     """Reads the record of that id. Raises SurfaceError when there is none."""
     record = view.record("surface", surface_id)
     if record is None:
         known = sorted({surface.record_id for surface in view.records("surface")})
         hint = nearest(surface_id, known) or format_known("surfaces", known)
         raise SurfaceError(f"there is no surface {surface_id!r} in the catalog; {hint}")
-    payload: dict[str, Any] = msgspec.json.decode(record.payload)
+    payload: JsonObject = msgspec.json.decode(record.payload)
     return payload
 
 
-def apply_constraints(request: SurfaceRequest, record: dict[str, Any]) -> SurfaceRequest:
+def apply_constraints(request: SurfaceRequest, record: JsonObject) -> SurfaceRequest:
     """Narrows the request by the record: its model capabilities count where the request says nothing, and only the
     agent that `role_constraints` names may use it."""
     constraints = record.get("role_constraints")
@@ -63,7 +64,7 @@ def apply_constraints(request: SurfaceRequest, record: dict[str, Any]) -> Surfac
     )
 
 
-def list_roles(request: SurfaceRequest, record: dict[str, Any]) -> tuple[str, ...]:
+def list_roles(request: SurfaceRequest, record: JsonObject) -> tuple[str, ...]:
     """Lists the roles that bound the surface: the request's, and the one the record demands."""
     constraints = record.get("role_constraints")
     demanded = constraints.get("role") if isinstance(constraints, dict) else None
@@ -71,7 +72,7 @@ def list_roles(request: SurfaceRequest, record: dict[str, Any]) -> tuple[str, ..
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def select_recorded_tools(view: CatalogView, request: SurfaceRequest, record: dict[str, Any]) -> CandidateSelection:
+def select_recorded_tools(view: CatalogView, request: SurfaceRequest, record: JsonObject) -> CandidateSelection:
     """Selects the tools the record lists, of those the agent may use, each with the standing it wants.
 
     A record that only holds tools back leaves all the others.
@@ -95,12 +96,12 @@ def select_recorded_tools(view: CatalogView, request: SurfaceRequest, record: di
     return selection
 
 
-def list_unresolved(view: CatalogView, record: dict[str, Any]) -> list[str]:
+def list_unresolved(view: CatalogView, record: JsonObject) -> list[str]:
     """Lists the tools of the record that the catalog lacks."""
     return sorted({ref for key, _ in _LISTS for ref, _ in _list_entries(record, key) if not _find_ids(view, ref)})
 
 
-def _apply_wish(candidate: Candidate, standing: Standing | None, entry: dict[str, Any]) -> None:
+def _apply_wish(candidate: Candidate, standing: Standing | None, entry: JsonObject) -> None:
     candidate.is_named, candidate.wish = True, standing
     if candidate.hold is None and standing in ("blocked", "excluded"):
         written = entry.get("reason")
@@ -109,8 +110,8 @@ def _apply_wish(candidate: Candidate, standing: Standing | None, entry: dict[str
         candidate.hold = Hold(standing, reason, str(detail))
 
 
-def _read_wishes(view: CatalogView, record: dict[str, Any]) -> dict[str, tuple[Standing | None, dict[str, Any]]]:
-    found: dict[str, tuple[Standing | None, dict[str, Any]]] = {}
+def _read_wishes(view: CatalogView, record: JsonObject) -> dict[str, tuple[Standing | None, JsonObject]]:
+    found: dict[str, tuple[Standing | None, JsonObject]] = {}
     for key, standing in _LISTS:
         for ref, entry in _list_entries(record, key):
             ids = _find_ids(view, ref)
@@ -125,7 +126,7 @@ def _find_ids(view: CatalogView, ref: str) -> Sequence[str]:
     return (ref,) if view.versions(ref) else view.find_ids(ref)
 
 
-def _list_entries(record: dict[str, Any], key: str) -> Iterable[tuple[str, dict[str, Any]]]:
+def _list_entries(record: JsonObject, key: str) -> Iterable[tuple[str, JsonObject]]:
     written = record.get(key)
     for entry in written if isinstance(written, list) else ():
         if isinstance(entry, str):
@@ -166,7 +167,7 @@ def _find_policy_ref(catalog: CatalogView, request: SurfaceRequest) -> str | Non
     return found or None
 
 
-def _read_members(payload: msgspec.Raw) -> dict[str, Any]:
+def _read_members(payload: msgspec.Raw) -> JsonObject:
     value = msgspec.json.decode(payload)
     return value if isinstance(value, dict) else {}
 

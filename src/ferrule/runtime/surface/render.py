@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceSettings
+from ferrule.model.value import JsonObject
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL
 from ferrule.schema.internal_fields import model_schema
 
@@ -52,7 +52,7 @@ class Rendering(msgspec.Struct, frozen=True, kw_only=True):
     tool_choice: str = "auto"
     instructions: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Returns the rendering as plain JSON values."""
         return {
             "tools": [

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from ferrule.model.surface import SearchResult, Surface, SurfaceEntry
+from ferrule.model.value import JsonObject
 from ferrule.runtime.surface.index import KeywordIndex, ToolTerms, extract_terms
 
 SELECT = "select:"
@@ -160,7 +161,7 @@ def _search_by_keywords(
     surface: Surface, query: str, search_id: str, limit: int, indexes: SearchIndexes
 ) -> SearchResult:
     exact = surface.find(query.strip())
-    details: dict[str, dict[str, Any]] = {}
+    details: dict[str, JsonObject] = {}
     if exact is not None and exact.is_visible and exact.is_offered:
         details[exact.tool.tool_id] = _describe_match(surface, exact, 1.0, "its name")
     for tool_id, score, matched in indexes.find_or_build(surface).find(query, limit):
@@ -185,8 +186,8 @@ def _list_visible_meanings(surface: Surface, name: str) -> tuple[str, ...]:
     return tuple(surface.shown_name(entry) for entry in entries if _is_searchable(entry))
 
 
-def _describe_match(surface: Surface, entry: SurfaceEntry, score: float, reason: str) -> dict[str, Any]:
-    detail: dict[str, Any] = {
+def _describe_match(surface: Surface, entry: SurfaceEntry, score: float, reason: str) -> JsonObject:
+    detail: JsonObject = {
         "tool_id": entry.tool.tool_id,
         "name": surface.shown_name(entry),
         "score": score,

@@ -7,7 +7,7 @@ A tool like any other, on every surface that defers something; it reads the call
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -16,6 +16,7 @@ from ferrule.infra.clock import MakeId
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.surface import Surface, SurfaceSettings
 from ferrule.model.tool import SafetyFacts, Tool, raw
+from ferrule.model.value import JsonObject
 from ferrule.runtime.surface.search import SHARED_INDEXES, SearchIndexes, parse_selection, search
 from ferrule.schema.internal_fields import model_schema
 
@@ -77,12 +78,12 @@ class SearchHandle(Protocol):
 
 def run_search(
     handle: SearchHandle,
-    arguments: dict[str, Any],
+    arguments: JsonObject,
     *,
     new_id: Callable[[], str],
     limit: int = 10,
     indexes: SearchIndexes = SHARED_INDEXES,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Answers one call of the search tool. An exact selection loads its matches and shows how to call them."""
     wanted = min(max(1, int(arguments.get("limit", limit))), MOST_MATCHES)
     result = search(handle.surface, arguments["query"], search_id=new_id(), limit=wanted, indexes=indexes)
@@ -96,7 +97,7 @@ def run_search(
     return record
 
 
-def _describe_loaded(surface: Surface, tool_id: str) -> dict[str, Any] | None:
+def _describe_loaded(surface: Surface, tool_id: str) -> JsonObject | None:
     entry = surface.entries[tool_id]
     if entry.standing != "loaded":
         return None
@@ -124,7 +125,7 @@ class SearchExecutor:
         """Returns the search over the surface of each call."""
         return self._run
 
-    def _run(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    def _run(self, arguments: JsonObject, context: Context) -> JsonObject:
         handle = context.session
         return run_search(handle, arguments, new_id=lambda: self._new_id("sea"), limit=self._settings.max_matches)
 

@@ -102,13 +102,13 @@ class TableChanges:
                 self.tables.keys[bytes.fromhex(key)] = KeyRow(call, bytes.fromhex(digest), seq)
 
 
-def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
     """Inserts rows, many with one statement."""
     if rows:
         insert_flat(connection, statement, [value for row in rows for value in row], len(rows[0]))
 
 
-def insert_flat(connection: sqlite3.Connection, statement: str, values: Sequence[Any], width: int) -> None:
+def insert_flat(connection: sqlite3.Connection, statement: str, values: Sequence[object], width: int) -> None:
     """Inserts rows of `width` values each, given one after the other."""
     place = f"({_make_placeholders(width)})"
     for some in _split_portions(values, width):
@@ -120,7 +120,7 @@ def _delete(connection: sqlite3.Connection, where: str, names: Iterable[str]) ->
         connection.execute(f"DELETE FROM {where} IN ({_make_placeholders(len(some))})", some)
 
 
-def _query(connection: sqlite3.Connection, question: str, *values: Any) -> list[list[Any]]:
+def _query(connection: sqlite3.Connection, question: str, *values: object) -> list[list[Any]]:
     return _decode(connection.execute(question, values).fetchone()[0])
 
 
@@ -128,7 +128,7 @@ def _make_placeholders(count: int) -> str:
     return ",".join("?" * count)
 
 
-def _split_portions(values: Sequence[Any], width: int = 1) -> Iterable[Sequence[Any]]:
+def _split_portions(values: Sequence[object], width: int = 1) -> Iterable[Sequence[object]]:
     """Yields parts of 256, 128, 64, … values, so that the statements are few and stay prepared."""
     start, size = 0, _LARGEST
     while start < len(values):

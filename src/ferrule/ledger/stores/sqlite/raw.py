@@ -247,7 +247,7 @@ class SqliteSource:
                 low, high = (low, middle) if found is None or found[0] >= at else (middle + 1, high)
         return low
 
-    def last_pruned(self) -> tuple[Any, ...] | None:
+    def last_pruned(self) -> tuple[object, ...] | None:
         """Returns the latest `pruned` row; None without one."""
         with _translate_errors():
             self._require_table("journal")

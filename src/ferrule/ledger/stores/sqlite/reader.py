@@ -272,5 +272,5 @@ def _find_seq_at(connection: sqlite3.Connection, at: int) -> int:
     return int(low)
 
 
-def _read_rows(connection: sqlite3.Connection, rest: str, values: Sequence[Any]) -> list[StoredEntry]:
+def _read_rows(connection: sqlite3.Connection, rest: str, values: Sequence[object]) -> list[StoredEntry]:
     return [to_stored_entry(*row) for row in connection.execute(f"{_ROWS} {rest}", values)]
