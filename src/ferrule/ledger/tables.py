@@ -51,6 +51,7 @@ class Tables:
 
     def _apply_call(self, call: str, seq: int, mark: Mark) -> None:
         if not mark.state:
+            # A mark without a state ends the call.
             self.open_calls.pop(call, None)
             return
         who = (mark.owner, mark.tool_id, mark.principal, mark.agent, mark.tenant)

@@ -62,7 +62,7 @@ async def test_there_are_never_more_processes_than_the_settings_say() -> None:
         processes = await asyncio.gather(*(given(app, "whoami") for _ in range(12)))
         assert len({found["pid"] for found in processes}) <= 2
         await given(app, "seen")
-        assert len(app.executor_of(_tool(app, "apart.seen"))._children._all) <= 2
+        assert len(app.find_executor(_tool(app, "apart.seen"))._children._all) <= 2
 
 
 def _tool(app: App, tool_id: str) -> Any:

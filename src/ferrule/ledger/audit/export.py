@@ -141,6 +141,7 @@ class ExportSource:
         self.opening = self._read_header()
         self.ending: ExportFooter | None = None
         self.digest = b""
+        # An unnamed database spills to a temporary file, so the check needs no memory per call.
         self._scratch = sqlite3.connect("")
         self._scratch.execute("CREATE TABLE ends (call TEXT, seq INTEGER, is_end INTEGER)")
 
@@ -183,6 +184,7 @@ class ExportSource:
             for line in file:
                 if self.ending is not None:
                     raise SourceDamaged("there are lines after the last one")
+                # Only the footer begins so; the digest that it seals covers the lines before it.
                 if line.startswith(b'{"rows"'):
                     self.ending = _decode(line, ExportFooter)
                     continue

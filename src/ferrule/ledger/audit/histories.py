@@ -80,6 +80,7 @@ class Histories:
         if call in self.open:
             del self.open[call]
             self._findings.add("history", "is recorded as one whole call, but has rows before", seq, call)
+        # `\xa3ask` is the word "ask" in MessagePack: a cheap test before the whole segment is decoded.
         if b"\xa3ask" in body and _RUNNING in states and _has_ask(_decode_segment(body)):
             self._findings.add("approval", "it ran although a person had to be asked", seq, call)
 
@@ -130,6 +131,7 @@ class Histories:
         request = history.request
         if request is not None and history.state in ("awaiting_approval", "approved"):
             self._check_answer(row, request, answer)
+        # An edit changes the binding, so it voids the approvals before it.
         if answer.binding != history.binding:
             history.binding, history.approvals = answer.binding, []
         if _normalize_person(answer.by) not in history.approvals:

@@ -88,6 +88,7 @@ def compare_table(
             findings.add("table", f"{name} lacks the entry {_format_entry(columns, want)}, which the rows give")
         elif want is None:
             findings.add("table", f"{name} has the entry {_format_entry(columns, have)}, which no row gives")
+        # SQLite would call 1 and 1.0 equal, and so does Python; their types tell a changed file.
         elif want != have or [*map(type, want)] != [*map(type, have)]:
             findings.add(
                 "table", f"{name} has {_format_entry(columns, have)}, but the rows give {_format_entry(columns, want)}"

@@ -103,6 +103,7 @@ class Walk:
             self.findings.add("hash", f"cannot be hashed: {_shorten(error)}", _as_number(seq))
             self.last, self.before = _as_number(seq) or self.last + 1, _as_bytes(stored)
             return
+        # The stored hash, not the computed one: one changed row is then one finding.
         self.before, self.last, self.at = stored, seq, at
         try:
             if kind == CALL and call and not mark and self.first:

@@ -393,6 +393,7 @@ class Activity:
             scopes = (EVERYBODY, CallScope(header.tenant), CallScope(header.tenant, header.principal))
             found = _CallOwner(scopes, header.tool_id, header.tool_name)
             if len(self._headers) >= _MOST_HEADERS:
+                # Headers repeat from call to call; a full cache is cheaper to rebuild than to order by use.
                 self._headers.clear()
             self._headers[written] = found
         return found

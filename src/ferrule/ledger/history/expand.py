@@ -189,6 +189,7 @@ class _Expansion:
         self.level = level
         self.segment: Segment = row.segment()
         self.header: Header = header_of(self.segment)
+        # Level `standard` never even decodes the payload, so it cannot leak it.
         self.payload: Payload | None = row.inputs() if level == "full" else None
         self.moves: list[dict[str, str]] = []
         """State changes that no event has told yet: some states have no event of their own (AT-273)."""

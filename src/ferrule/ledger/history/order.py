@@ -117,6 +117,7 @@ def order_steps(row: StoredEntry, segment: Segment) -> list[CallStep]:
     for number, (state, entered) in enumerate(states):
         found += _take_earlier(facts, state, entered)
         will_ask = any(later == "awaiting_approval" for later, _ in states[number + 1 :])
+        # Decisions keep their own order; only their place among the states is worked out.
         while decisions and _is_decided_before(decisions[0], state, will_ask):
             found.append(_make_decision_step(decisions.pop(0), segment, entered))
         found.append(CallStep(entered, StateEntered(state, before)))

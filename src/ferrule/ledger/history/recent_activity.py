@@ -93,6 +93,7 @@ class RecentActivity:
                     self._activity.learn(one for one in earlier if one.seq < row.seq)
                 self._activity.count_row(row)
             self._seq, self._hash, self._at = rows[-1].seq, rows[-1].hash, rows[-1].at
+            # Lets calls run between two portions of rows.
             await asyncio.sleep(0)
         self._activity.trim(self._now())
 

@@ -94,6 +94,7 @@ class DecisionTally:
             while rows > 0:
                 read = await self._read_forward(store)
                 if read == 0:
+                    # New rows come first; older ones fill the rest of the budget.
                     read = 0 if self.is_whole or self._is_far_enough else await self._read_back(store, now)
                 if read == 0:
                     self._forget(now)

@@ -106,7 +106,9 @@ class FileWriter:
             end = encode_trailer(kept)
             self._write_all(end)
             hint = _FAR if kept.expires_at is None else min(kept.expires_at, _FAR)
+            # The time of change tells sweeps when it expires, without opening the file.
             os.utime(self._fd, ns=(hint * 1000, hint * 1000))
+            # Synced before it is linked: a name in place always leads to a complete payload.
             os.fsync(self._fd)
             try:
                 self._link(f"{invocation_id}.{number}")

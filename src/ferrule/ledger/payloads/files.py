@@ -41,6 +41,7 @@ from ferrule.ledger.payloads.labels import clean_media_type as tidy_media_type
 
 KEPT, LIVE = "kept", "live"
 _CHUNK = 256 * 1024
+# O_NONBLOCK: opening a pipe that was put in a payload's place must not hang.
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -91,6 +92,7 @@ class FilePayloads:
 
     async def stream(self, uri: str) -> AsyncIterator[bytes]:
         """Yields the bytes, a chunk at a time, checked against the digest at the end. Raises PayloadGone."""
+        # Entered by hand, because the open itself may block and runs in a thread.
         opened = self._open_payload(uri)
         fd, kept = await asyncio.to_thread(opened.__enter__)
         try:

@@ -45,6 +45,7 @@ class CallbackSink:
             answer = self._function(event)
             if inspect.isawaitable(answer):
                 await answer
+            # Remembered one by one: after a failure the batch comes again, and these are skipped.
             self._taken.add(event.event_id)
         if events:
             self._seq = events[-1].seq

@@ -97,6 +97,7 @@ class JsonlSink:
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             self._size, self._seq = _find_whole_rows(file, self._path)
+            # Cuts off what a crash left behind the last marked row.
             os.ftruncate(file, self._size)
         except BaseException:
             os.close(file)
@@ -172,6 +173,7 @@ def _encode_lines(events: Sequence[Event]) -> bytes:
 def _write_all(file: int, data: bytes, place: int) -> None:
     view = memoryview(data)
     while view:
+        # At an explicit offset, so that a retry overwrites a partial write.
         written = os.pwrite(file, view, place)
         view, place = view[written:], place + written
 

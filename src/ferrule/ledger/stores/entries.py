@@ -97,6 +97,7 @@ def chain_row(entry: Entry, seq: int, before: bytes, at: int, salt: bytes) -> Ro
         salted = salt + encode(entry.payload)
         seal = compute_commitment(salted)
     mark = b"" if entry.mark is None else encode(entry.mark)
+    # Times never go back along the chain, even when the clock does.
     moment = entry.at if entry.at > at else at
     kind = to_kind_number(entry.kind)
     row = compute_row_hash(before, seq, kind, entry.call, moment, entry.tool, entry.outcome, body, seal, mark)

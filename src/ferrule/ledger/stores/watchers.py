@@ -25,6 +25,7 @@ class Watchers:
         """Wakes all waiters. Safe from any thread."""
         if not self._waiting:
             return
+        # A copy, since other threads add and remove waiters meanwhile.
         for future in list(self._waiting):
             with contextlib.suppress(RuntimeError):  # its loop was closed
                 future.get_loop().call_soon_threadsafe(_wake, future)

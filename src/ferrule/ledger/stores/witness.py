@@ -40,6 +40,7 @@ class FileWitness:
         fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             text = encode_head(Head(ledger, seq, row, at, signature))
+            # A new line first when a crash cut the last one short, so that only that line is unreadable.
             _write_whole(fd, text if _ends_with_newline(fd) else b"\n" + text)
             os.fsync(fd)
         finally:
@@ -95,6 +96,7 @@ class WitnessThread:
             self._told = head.seq
         except Exception as error:  # whatever a witness raises must not stop the ledger
             self._report(f"the witness could not be told of row {head.seq}: {error}")
+            # Pauses after a failure; closing ends the pause at once.
             self._closing.wait(self._every_seconds)
             self._changed.set()
 

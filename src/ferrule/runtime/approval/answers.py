@@ -52,10 +52,20 @@ def make_answer(
 
 def make_approval_row(question: OpenQuestion, answer: Answer, *, is_enough: bool, payload: Payload | None) -> Entry:
     """Makes the row of an approval. The edited input is personal, so it stands in the payload alone."""
-    state = "approved" if is_enough else "awaiting_approval"
     # The wall clock may have been set back since the call was planned; its states go on in order all the same.
     since_planned = max((answer.answered_at - question.created_at) * 1000, question.entered)
     states = [since_planned << 5 | _APPROVED] if is_enough else []
+    return _make_answer_row(question, answer, "approved" if is_enough else "awaiting_approval", states, payload)
+
+
+def make_input_row(question: OpenQuestion, answer: Answer, payload: Payload) -> Entry:
+    """Makes the row of an answer to a tool that waits. The answer is personal, so it stands in the payload alone."""
+    return _make_answer_row(question, answer, question.open.state, [], payload)
+
+
+def _make_answer_row(
+    question: OpenQuestion, answer: Answer, state: str, states: list[int], payload: Payload | None
+) -> Entry:
     segment = Segment(question.header, question.created_at, [], states, answer=answer)
     mark = Mark(
         state=state,
@@ -67,22 +77,6 @@ def make_approval_row(question: OpenQuestion, answer: Answer, *, is_enough: bool
     )
     call = question.request.invocation_id
     return Entry("answered", call, answer.answered_at, question.tool, state, segment, payload, mark)
-
-
-def make_input_row(question: OpenQuestion, answer: Answer, payload: Payload) -> Entry:
-    """Makes the row of an answer to a tool that waits. The answer is personal, so it stands in the payload alone."""
-    segment = Segment(question.header, question.created_at, [], [], answer=answer)
-    opened = question.open
-    mark = Mark(
-        state=opened.state,
-        expires_at=question.request.expires_at,
-        tool_id=opened.tool_id,
-        principal=opened.principal,
-        agent=opened.agent,
-        tenant=opened.tenant,
-    )
-    call = question.request.invocation_id
-    return Entry("answered", call, answer.answered_at, question.tool, opened.state, segment, payload, mark)
 
 
 def make_rejection(by: str, reason: str) -> Stop:
@@ -133,6 +127,7 @@ def read_delegations(news: Iterable[StoredEntry], request: ApprovalRequest, key:
     found: list[Delegation] = []
     for fact in (fact for row in news if row.outcome == DELEGATED for fact in facts_in(row)):
         delegation = _read_delegation(fact.data)
+        # Judged in order: an earlier delegation may have given this one's author the right to delegate.
         if delegation is not None and _is_counted(delegation, request, found, key):
             found.append(delegation)
     return tuple(found)

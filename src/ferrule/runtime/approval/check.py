@@ -134,6 +134,7 @@ def check_approval(
         if flaw is not None:
             return flaw
     counted = find_current_answers(answers)
+    # The binding covers tool, input and caller: a changed one voids approvals given before.
     if not counted or not hmac.compare_digest(counted[-1].binding, binding):
         return _explain_unbound(answers)
     return _check_requirement(request, counted) or ApprovalSatisfied(counted)
@@ -220,6 +221,7 @@ def _check_requirement(request: ApprovalRequest, answers: Sequence[Answer]) -> A
         told = find_objection(request, name=answer.by, channel=answer.channel, groups=answer.groups)
         if told is not None:
             return ApprovalUnsatisfied(told.flaw, told.message)
+    # Two spellings of one name are one person, who cannot approve twice.
     people = {normalize_person(answer.by) for answer in answers}
     if len(people) < max(1, demanded.people):
         return ApprovalUnsatisfied("too_few", f"{len(people)} of {demanded.people} people approved it")

@@ -42,6 +42,7 @@ from ferrule.runtime.approval.inbox_item import (
     why_no_answer,
     why_no_approval,
     why_no_rejection,
+    why_no_scope,
     why_no_settling,
 )
 from ferrule.runtime.approval.inputs import (
@@ -329,9 +330,11 @@ class Inbox:
         for _ in range(2):
             yes = await self._make_approval(question, edited, reason, seen)
             row = make_approval_row(question, yes.answer, is_enough=not yes.people_missing, payload=yes.payload)
+            # The row number makes the commit fail when any other row came first.
             condition = CommitCondition(states=frozenset({"awaiting_approval"}), seq=question.open.seq)
             if (await self._store.commit(row, condition)).outcome == "written":
                 return yes
+            # The retry holds only for the input that was approved: an edit in between raises InboxError.
             seen = question.binding
             question = await self._find_question(question.open.call)
         raise InboxError(f"others are answering {question.open.call} at this very moment; look at it again")
@@ -422,6 +425,7 @@ class Inbox:
         for update in updates:
             try:
                 assert self._accept is not None  # `_updates` saw to it
+                # The approval is committed already; a rule that cannot be accepted is reported, not raised.
                 await self._accept(update)
                 accepted.append(update)
             except FerruleError as error:
@@ -483,9 +487,9 @@ class Inbox:
         return max(self._clock(), self._store.high_water(), question.request.requested_at)
 
     def _require_approve_scope(self) -> None:
-        if APPROVE not in self._identity.scopes:
-            channel = self._identity.channel
-            raise AccessError(f"{self._identity.principal} came by {channel}, which does not hold the approve scope")
+        error = why_no_scope(self._identity)
+        if error is not None:
+            raise error
 
     def _encode_answer(self, value: object, schema: JsonObject) -> bytes:
         """Encodes an answer as JSON, if it fits the tool's schema. Raises InboxError."""

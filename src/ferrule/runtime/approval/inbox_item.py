@@ -105,13 +105,20 @@ def count_missing_people(request: ApprovalRequest, approvals: tuple[Answer, ...]
     return max(0, max(1, request.requirement.people) - len({normalize_person(answer.by) for answer in approvals}))
 
 
+def why_no_scope(identity: Identity) -> AccessError | None:
+    """Returns why this identity cannot answer anything; None when its channel holds the approve scope."""
+    if APPROVE in identity.scopes:
+        return None
+    return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
+
+
 def why_no_approval(
     question: OpenQuestion, identity: Identity, now: int, *, has_edit: bool = False
 ) -> FerruleError | None:
     """Returns why this identity cannot approve, whatever the input; None when it can. Checks in this order."""
     request = question.request
-    if APPROVE not in identity.scopes:
-        return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
+    if (error := why_no_scope(identity)) is not None:
+        return error
     if request.purpose != "approval":
         return InboxError(_OTHER_PURPOSES[request.purpose])
     told = find_open_objection(question, identity)
@@ -142,8 +149,8 @@ def why_no_answer(question: OpenQuestion, identity: Identity, now: int) -> Ferru
     """Returns why this identity cannot answer a tool that waits; None when it can. Checks in this order."""
     request, channel = question.request, identity.channel
     call, demanded = request.invocation_id, request.requirement
-    if APPROVE not in identity.scopes:
-        return AccessError(f"{identity.principal} came by {channel}, which does not hold the approve scope")
+    if (error := why_no_scope(identity)) is not None:
+        return error
     is_reply = bool(demanded.reply_channel) and channel == demanded.reply_channel
     if demanded.is_reply_only and not is_reply:
         return AccessError(f"{call} waits for a reply by {demanded.reply_channel}, not for a person")
@@ -186,8 +193,8 @@ def _why_answered_already(question: OpenQuestion) -> FerruleError | None:
 def why_no_rejection(question: OpenQuestion, identity: Identity, now: int) -> FerruleError | None:
     """Returns why this identity cannot reject; None when it can. Checks in this order."""
     request, call = question.request, question.request.invocation_id
-    if APPROVE not in identity.scopes:
-        return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
+    if (error := why_no_scope(identity)) is not None:
+        return error
     told = find_open_objection(question, identity)
     if told is not None and told.flaw != "requester":  # whom the call is made for may always take it back
         return AccessError(f"{identity.principal} cannot reject {call}: {told.message}")
@@ -201,8 +208,8 @@ def why_no_rejection(question: OpenQuestion, identity: Identity, now: int) -> Fe
 def why_no_settling(question: OpenQuestion, identity: Identity) -> FerruleError | None:
     """Returns why this identity cannot settle a call that a crash cut off; None when it can. Checks in this order."""
     call, channel = question.request.invocation_id, identity.channel
-    if APPROVE not in identity.scopes:
-        return AccessError(f"{identity.principal} came by {channel}, which does not hold the approve scope")
+    if (error := why_no_scope(identity)) is not None:
+        return error
     if question.request.purpose != "outcome":
         return InboxError(f"there is nothing to settle about {call}: it is {question.open.state}")
     if channel == question.request.channel:

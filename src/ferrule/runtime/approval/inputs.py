@@ -78,6 +78,7 @@ def apply_edit(before: WaitingInput, edited: bytes, mask: Mask | None = None) ->
     value = _decode_object(edited)
     shown, real = msgspec.json.decode(before.shown), msgspec.json.decode(before.call)
     whole = _restore(value, shown, real)
+    # A mask outside its place stands for no value; running with the literal mask would be worse than an error.
     if shown != real and _has_strays(whole, frozenset(_find_texts(real))):
         raise InboxError(
             "a masked value was moved in the edited input; leave it in its place, or write the value itself"
@@ -187,6 +188,7 @@ def _pair_members(shown: object, real: object) -> list[tuple[str | None, Any, An
     if isinstance(shown, dict) and isinstance(real, dict) and len(shown) == len(real):
         if shown.keys() == real.keys():
             return [(name, shown[name], real[name]) for name in real]
+        # Member names can be masked too; the order of members then pairs them.
         if all(_is_masked(_NUMBERED.sub(MASK, one), other) for one, other in zip(shown, real, strict=True)):
             return [(name, shown[one], real[name]) for one, name in zip(shown, real, strict=True)]
     if isinstance(shown, list) and isinstance(real, list) and len(shown) == len(real):

@@ -34,6 +34,7 @@ class ApprovalKey:
             raise AccessError(
                 f"an approval key has {_BYTES} bytes, not {len(root)}; restore the key file from a backup"
             )
+        # Separate keys for separate uses, so that a seal never reveals anything about the cipher.
         self.secret = _derive_key(root, b"ferrule approval seal")
         """The key of bindings and seals (`model/approval.py`)."""
         self._cipher = AESGCM(_derive_key(root, b"ferrule approval input"))
@@ -53,6 +54,7 @@ class ApprovalKey:
     def seal(self, invocation_id: str, plain: bytes) -> bytes:
         """Encrypts bytes, bound to the invocation."""
         nonce = os.urandom(_NONCE_BYTES)
+        # The invocation id is authenticated data: a sealed input moved to another call cannot be opened.
         return nonce + self._cipher.encrypt(nonce, plain, invocation_id.encode())
 
     def open(self, invocation_id: str, sealed: bytes) -> bytes:
@@ -102,6 +104,7 @@ def verify_callback_token(key: ApprovalKey, token: str, now: int) -> str | None:
     mac, written = whole[:_MAC_BYTES], whole[_MAC_BYTES:]
     if not hmac.compare_digest(mac, _compute_mac(key, written)):
         return None
+    # Decoded only after the MAC was verified, so the bytes are our own.
     grant = _decode(written)
     return grant.invocation_id if now < grant.expires_at else None
 

@@ -231,11 +231,13 @@ class Reminders:
         now = self._now()
         happened = {"at": now, "event": f"tool.invocation.{REMINDED}", "data": {"status": call.state}}
         row = Entry("news", call.call, now, call.tool_id, REMINDED, NewsBody([happened], audit_level=task.audit_level))
+        # The row is written before people are notified: a crash in between loses a reminder instead of repeating it.
         written = await self._store.commit(row, CommitCondition(states=frozenset({call.state}), seq=call.seq))
         if written.outcome != "written":
             return  # it was answered meanwhile
         news = await self._store.news_of(call.call)
         since = [row.seq for row in news if row.outcome == REMINDED and row.at > last]
+        # Two processes may both have written a row; the first one sends the reminder.
         if since and since[0] != written.seq:
             return  # another process was quicker
         delegations = read_delegations(news, task.request, self._key)

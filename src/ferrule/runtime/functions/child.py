@@ -98,12 +98,14 @@ class _LogPipe(logging.Handler):
 
 def main() -> None:
     """Runs calls from standard input until it ends."""
+    # The frames go to a private copy of standard output; prints of the functions then land on standard error.
     pipe = _Pipe(os.dup(1))
     os.dup2(2, 1)
     logging.basicConfig(handlers=[_LogPipe(pipe)], level=logging.INFO)
     logging.raiseExceptions = False  # a handler that fails would print what it was to write
     asked: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(os.dup(0), asked), daemon=True).start()
+    # The listener holds the only descriptor of the pipe, so a function that reads standard input gets its end at once.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     functions: dict[IsolatedFunction, Callable[..., Any]] = {}
     while True:
@@ -135,10 +137,12 @@ def _run_call(asked: CallFrame, pipe: _Pipe, functions: dict[IsolatedFunction, C
         try:
             function = functions.get(asked.place)
             if function is None:
+                # Functions are imported once per process; module state survives from call to call.
                 function = functions[asked.place] = _load_function(asked.place)
             return _encode_outcome(
                 _call_function(function, asked, pipe), asked.tool, make_writer(read_signature(function))
             )
+        # `sys.exit` in a function fails its call; it must not end the process that other calls use.
         except (Exception, SystemExit) as error:
             fail(error, asked.tool)
     except ExecutionFailed as failed:

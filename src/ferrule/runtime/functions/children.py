@@ -80,6 +80,7 @@ class Children:
 
     async def _take_child(self, declared: tuple[str, ...]) -> _Child:
         idle = self._idle.get(declared, [])
+        # An idle child may have died since its last call.
         while idle:
             child = idle.pop()
             if child.is_alive:
@@ -120,6 +121,7 @@ class _Child:
 
     @classmethod
     async def start(cls, env: dict[str, str]) -> _Child:
+        # The mark in the environment finds descendants that left the process group.
         mark = f"{_MARK}={uuid4().hex}"
         paths = json.dumps([path or os.getcwd() for path in sys.path])
         name, _, value = mark.partition("=")

@@ -41,6 +41,7 @@ def translate_notes(annotation: object, place: str) -> object:
     that no schema can express. A datetime states its format: msgspec omits it unless a time zone is required."""
     if get_origin(annotation) is Annotated:
         inner, *notes = get_args(annotation)
+        # msgspec's own `Meta` notes stay; msgspec reads them itself.
         kept = [note for note in notes if not _is_foreign(note) and note is not None]
         foreign = [note for note in notes if _is_foreign(note)]
         said = _translate_foreign(foreign, annotation, place)
@@ -145,6 +146,7 @@ def _translate_foreign(notes: Iterable[object], annotation: object, place: str) 
 
 def _list_constraints(note: object) -> list[tuple[str, Any]] | None:
     """Lists a note's constraints by the names both libraries use; None when the note is unknown."""
+    # Notes are recognised by their class names, since neither library may be imported.
     if type(note).__name__ in _IDLE:
         return []
     if hasattr(note, "metadata") and hasattr(note, "description"):  # pydantic's Field

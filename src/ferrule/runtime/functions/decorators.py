@@ -138,6 +138,7 @@ def attach_mark(function: Callable[..., object], binding: Binding) -> ToolFuncti
         return other
 
     try:
+        # An attribute, not a wrapper: a marked function keeps its identity, so a process can find it by its name.
         setattr(function, MARK, binding)
         function.check = set_check  # type: ignore[attr-defined]  # `ToolFunction` describes it
         function.resume = set_resume  # type: ignore[attr-defined]

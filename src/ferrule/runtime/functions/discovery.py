@@ -117,6 +117,7 @@ def _load_file(root: Path, name: str) -> ModuleType:
     if not file.is_file():
         raise BindingError(f"there is no file {name!r} in the workspace; correct its name in ferrule.toml")
     dotted = name.removesuffix(".py").replace("\\", "/").strip("./").replace("/", ".")
+    # The hash keeps files of the same name in two workspaces apart in `sys.modules`.
     known = f"{LOADED_FROM}{sha256(str(file).encode()).hexdigest()[:12]}.{dotted}"
     spec = spec_from_file_location(known, file)
     if spec is None or spec.loader is None:

@@ -200,6 +200,7 @@ def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: object,
     if parameter.annotation is ABSENT or not isinstance(member, dict):
         return
     sent, taken = _list_types(member), _list_types(_make_schema(parameter.annotation))
+    # JSON Schema counts integers as numbers, so a float parameter takes them too.
     if "number" in taken:
         taken |= {"integer"}
     missing = sent - taken

@@ -203,6 +203,7 @@ def _make_union_reader(members: list[Any]) -> Read:
                 why = why or str(error)
         if not made:
             raise ValidationError(why)
+        # Several members of the union fit; the one that keeps most of the value wins.
         return made[0] if len(made) == 1 else max(made, key=lambda each: _count_values(to_plain(each)))
 
     return read

@@ -45,8 +45,10 @@ class ServiceMaker:
         """Returns the service under a key, making it first if needed. Raises ExecutionFailed."""
         task = self._tasks.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            # A task of its own: canceling the call that asked first must not cancel the factory that others wait for.
             task = self._tasks[key] = asyncio.ensure_future(make())
             task.add_done_callback(_mark_retrieved)
+        # Without the shield, canceling one waiting call would cancel the task for all.
         return await asyncio.shield(task)
 
     async def make(self, service: str, factory: Factory, given: dict[str, Any]) -> object:
@@ -94,6 +96,7 @@ class ServiceMaker:
         elif inspect.isgeneratorfunction(function):
             function = contextmanager(function)
         is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(factory.function)
+        # A plain factory may block, so it runs in a thread; calling an async one only creates its coroutine.
         made = function(**given) if is_async else await self._threads.run(lambda: function(**given))
         if inspect.isawaitable(made):
             made = await made
@@ -256,6 +259,7 @@ class Injections:
             return None
         if self._maker is None:
             self._maker = ServiceMaker(threads)
+        # Versions of one agent have manifests of their own, and so their own services.
         key = (tool.namespace, tool.version) if tool.dialect == "adl" else ("", None)
         if key not in self._scopes:
             self._scopes[key] = self._make_scope(tool, self._maker)
@@ -268,6 +272,7 @@ class Injections:
             return
         for record in self._catalog.records("manifest"):
             written = bytes(record.payload)
+            # `\u0024` is an escaped `$`: JSON may spell a placeholder so.
             if b"${" in written or b"\\u0024" in written:
                 spec = msgspec.json.decode(written).get("spec")
                 Config(spec.get("config") if isinstance(spec, dict) else None, self._environment, self._on_secret)

@@ -75,6 +75,7 @@ def read_signature(function: Callable[..., object]) -> FunctionSignature:
         elif (entry := find_entry(annotation)) is not None:
             injected[parameter.name] = entry
         else:
+            # `from_` in Python is the field `from`; other trailing underscores belong to the name.
             field = parameter.name.removesuffix("_")
             field = field if keyword.iskeyword(field) else parameter.name
             parameters.append(FunctionParameter(parameter.name, field, *_attach_field(annotation, parameter.default)))

@@ -64,6 +64,7 @@ class Threads:
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("the threads for tools are closed")
+            # A negative count means more queued work than idle threads, so another thread is worth starting.
             self._idle -= 1
             if self._idle < 0 and self._started < self._size:
                 self._idle += 1
@@ -86,6 +87,7 @@ class Threads:
     def _work(self) -> None:
         while (work := self._queue.get()) is not None:
             _perform(work)
+            # Otherwise the thread would keep the last call's arguments alive until its next job.
             del work
             with self._lock:
                 self._idle += 1
@@ -93,6 +95,7 @@ class Threads:
 
 def _perform(work: _Work) -> None:
     try:
+        # `pop` is atomic, so either this thread or `withdraw` gets the one item, never both.
         work.chance.pop()
     except IndexError:
         return  # it was withdrawn

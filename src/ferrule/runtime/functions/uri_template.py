@@ -45,6 +45,7 @@ class UriTemplate(NamedTuple):
         values = {name: unquote(found[name]) for name in self.names if name not in self.optional}
         if mark:
             asked = parse_qsl(query, keep_blank_values=True)
+            # A repeated or unknown query parameter is refused: functions would silently see only one of them.
             if len(dict(asked)) != len(asked) or not dict(asked).keys() <= set(self.optional):
                 return None
             values.update(asked)
@@ -55,6 +56,7 @@ class UriTemplate(NamedTuple):
             return False
         if name in self.optional:
             return True
+        # A second decoding catches `%252e%252e`, which a careless function would decode to `..`.
         for read in (value, unquote(value)):
             steps = re.split(r"[/\\]", read)
             if ".." in steps or (len(steps) > 1 and name not in self.wide):

@@ -71,6 +71,7 @@ def _lock_file(path: Path) -> Iterator[None]:
 
 
 def _write_atomically(path: Path, text: str) -> None:
+    # Write, sync and rename, so that a crash leaves either the old rules or the new ones.
     fresh = path.with_suffix(".new")
     with open(fresh, "w", encoding="utf-8") as file:
         file.write(text)

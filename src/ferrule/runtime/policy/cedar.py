@@ -143,6 +143,7 @@ class CedarTable:
 
 def _find_lines(text: str) -> dict[str, int]:
     """Finds the line of each policy, by the name Cedar gives it: names count up in the order of the text."""
+    # Strings and comments become blanks of the same length, so that offsets still count lines.
     plain = _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     starts = [found.start() for found in _HEAD.finditer(plain)]
     return {f"policy{number}": text.count("\n", 0, start) + 1 for number, start in enumerate(starts)}

@@ -61,6 +61,7 @@ def check_policy(
     """
     project = read_project(root, table)
     reads = {SETTINGS_FILE: project}
+    # The shadow file is checked by itself: it must not add groups to the policy in force.
     watched: dict[str, ParsedPolicy] = {}
     found: dict[str, list[Finding]] = {SETTINGS_FILE: [*project.findings, *_find_missing_files(root, project.choices)]}
     for home in _list_own_files(root, project.choices):

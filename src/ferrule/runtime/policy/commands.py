@@ -53,6 +53,7 @@ class CommandMatcher:
         parsed = parse_command(value)
         if self._is_strict:
             return parsed.is_certain and bool(parsed.parts) and all(map(self._allows, parsed.parts))
+        # A deny looks at every spelling; a list of words may still reach a shell as one line.
         return any(self._hits(each, parse_command(each), _DEPTH) for each in _list_spellings(value))
 
     def _allows(self, part: Part) -> bool:
@@ -66,6 +67,7 @@ class CommandMatcher:
         if not parsed.is_certain and self._occurs(value):
             return True
         inner = [text for part in parsed.parts for text in _find_inner_lines(part.words)]
+        # Too deep to follow: a deny holds rather than be evaded by nesting.
         return bool(inner) and (not depth or any(self._hits(text, parse(text), depth - 1) for text in inner))
 
     def _begins(self, words: Sequence[Word], starts: int) -> bool:

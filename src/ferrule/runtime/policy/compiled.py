@@ -55,6 +55,7 @@ class CompiledRule(NamedTuple):
 def find_tool_mismatch(rule: PolicyRule, view: ToolView) -> str | None:
     """Finds the matcher by which a rule does not concern a tool; None when it does. An allow never matches an alias."""
     tool = view.tool
+    # Narrow for an allow: only the tool's own names count, an alias may be added to any tool.
     names = view.names if rule.decision == "allow" else (*view.names, *view.aliases)
     if rule.tool and not any(fits(rule.tool, name) for name in names):
         return "tool"

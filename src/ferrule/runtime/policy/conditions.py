@@ -82,6 +82,7 @@ def collect_values(arguments: object, path: tuple[str, ...]) -> list[Any]:
 
 def is_same(left: object, right: object) -> bool:
     """Returns True for values that are equal as JSON: `1` is `1.0` and not `true`."""
+    # In Python True equals 1; in JSON it does not.
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, dict) and isinstance(right, dict):

@@ -124,6 +124,7 @@ class RuleEngine:
         return table(judged) if table is not None else ()
 
     def _read(self, source: RuleSource, given: list[JsonObject]) -> tuple[PolicyFile, ...]:
+        # Callers hand over the same rules again and again, so they are parsed once.
         key = source.encode() + msgspec.json.encode(given)
         files = self._handed.get(key)
         if files is None:

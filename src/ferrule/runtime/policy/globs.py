@@ -26,6 +26,7 @@ def find_glob_defect(pattern: str) -> str | None:
         return f"it is longer than {LONGEST} characters"
     opened = pattern.find("[")
     while opened >= 0:
+        # As in fnmatch, a `]` right behind the opening bracket (or its `!`) is a member of the class.
         closed = pattern.find("]", opened + (3 if pattern[opened + 1 : opened + 2] == "!" else 2))
         if closed < 0:
             return "a `[` is not closed"

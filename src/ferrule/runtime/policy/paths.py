@@ -45,8 +45,10 @@ def read_path(text: str, base: PathBase) -> PathReadings:
         is_certain = is_certain and host in ("", "localhost")
         texts = [path]
     if "%" in texts[0]:
+        # Some tools decode percent escapes, some do not; both readings count.
         texts.append(unquote(texts[0]))
     if "\\" in text or any("\\" in each for each in texts):
+        # Windows tools take backslashes for separators.
         texts += [each.replace("\\", "/") for each in texts]
     paths: list[str] = []
     for each in dict.fromkeys(texts):

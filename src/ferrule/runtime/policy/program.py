@@ -103,6 +103,7 @@ class RuleProgram:
         facts = judged.facts
         is_read_only = facts.is_read_only is True
         harmless = is_harmless(self._view.tool, facts)
+        # Compiled rules live as long as the program, so their ids identify them.
         key = (is_read_only, harmless, notes, *map(id, hits))
         ruling = self._rulings.get(key)
         if ruling is None:

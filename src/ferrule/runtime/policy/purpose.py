@@ -139,6 +139,7 @@ def _check_approvers(placed: _PlacedRule, groups: Mapping[str, tuple[str, ...]])
     demand = placed.rule.demand
     named = [name for name in demand.approvers if not name.startswith(GROUP)]
     listed = [name.removeprefix(GROUP) for name in demand.approvers if name.startswith(GROUP)]
+    # Undefined groups have a finding of their own; logins may still carry them.
     if not demand.approvers or any(group not in groups for group in listed):
         return
     people = {*named, *(member for group in listed for member in groups[group])}

@@ -68,6 +68,7 @@ def join_demands(demands: Sequence[Demand], groups: Groups, expires_seconds: int
     approvers = lists[0] if lists else ()
     for other in lists[1:]:
         approvers = _intersect_approvers(approvers, other, groups)
+        # Nobody is on every list, so an ask could never be satisfied; the caller turns it into a deny.
         if not approvers:
             return None
     stated = [demand.expires_seconds for demand in demands if demand.expires_seconds is not None]

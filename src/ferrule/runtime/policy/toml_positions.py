@@ -137,6 +137,7 @@ class TomlPositions:
         fence = quote * 3 if self._text.startswith(quote * 3, self._at) else quote
         self._at += len(fence)
         while self._at < len(self._text) and not self._text.startswith(fence, self._at):
+            # Only basic strings have escapes; a backslash in a literal string is a backslash.
             self._at += 2 if quote == '"' and self._text[self._at] == "\\" else 1
         self._at += len(fence)
         while len(fence) == 3 and self._text.startswith(quote, self._at):  # """"quoted"""" ends in its own quotes
@@ -151,6 +152,7 @@ class TomlPositions:
         line = bisect_right(self._lines, start)
         first = self._lines[line - 1]
         end = self._at if self._at <= self._find_line_end(line) else self._find_line_end(line)
+        # The first mention counts: `a.b = 1` and `a.c = 2` both mention `a`.
         self._known.setdefault(path, TomlPosition(line, start - first + 1, max(end - first + 1, start - first + 2)))
 
     def _find_line_end(self, line: int) -> int:

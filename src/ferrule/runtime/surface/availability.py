@@ -15,6 +15,7 @@ import msgspec
 from ferrule.model.tool import Tool
 from ferrule.model.value import JsonObject
 
+# Payloads of these dialects have no `tool_interface`, so decoding them would be wasted time.
 _WITHOUT_INTERFACE = frozenset({"aml", "adl", "oxp"})
 
 

@@ -50,6 +50,7 @@ def map_names(entries: Iterable[SurfaceEntry]) -> dict[str, tuple[str, ...]]:
         _add_claim(qualified, f"{tool.namespace}.{tool.name}", entry)
         for alias in tool.aliases:
             _add_claim(aliases, alias, entry)
+    # Weakest first: a stronger claim to the same name overwrites it.
     for claims in (aliases, qualified, primary):
         names.update(
             (name, _resolve_claim(claimants))
@@ -171,6 +172,7 @@ class _SurfaceBuilder:
     def _judge(self, candidate: Candidate) -> _JudgedCandidate:
         tool = candidate.tool
         stated = read_availability(tool)
+        # A hold known from the start saves asking the filters.
         objection = candidate.hold or find_hold(FilterSubject(tool, stated, self.context))
         if self.context.ceilings:
             self._add_limits(candidate)

@@ -75,6 +75,7 @@ class SealedCatalog:
     def _find_tools(self, name: str) -> Iterator[Tool]:
         yield from self.catalog.tools_named(name)
         parts = name.split(".")
+        # A namespace may contain dots, so every cut is tried; the bound keeps hostile names cheap.
         for cut in range(1, min(len(parts), 8)):
             tool = self.catalog.find(".".join(parts[cut:]), namespace=".".join(parts[:cut]))
             if tool is not None:

@@ -120,6 +120,7 @@ class KeywordIndex:
         self._starts = array("I", accumulate(holders.values(), initial=0))
         self._is_scored = bytearray(len(holders))
         self._sorted: list[str] = []
+        # Postings lie in two flat arrays, sliced by `_starts`: lists per word would take many times the memory.
         self._numbers, self._weights = self._fill(documents)
 
     def _fill(self, documents: Sequence[ToolTerms]) -> tuple[array[int], array[float]]:
@@ -207,5 +208,6 @@ def _pick_best(scores: dict[int, float], most: int) -> list[tuple[int, float]]:
     """Picks the highest scores, best first; equal ones in their order. Sorts only the scores that can be among them."""
     if len(scores) > most:
         least = nlargest(most, scores.values())[-1]
+        # A partial selection first: sorting all matches of a common word would dominate the search.
         scores = {number: score for number, score in scores.items() if score >= least}
     return sorted(scores.items(), key=lambda found: (-found[1], found[0]))[:most]

@@ -108,6 +108,7 @@ def _list_deferred(surface: Surface, waiting: Sequence[SurfaceEntry], budget: in
         return ()
     for entry in waiting:
         shown = DeferredName(surface.shown_name(entry), _format_hint(entry))
+        # 4 for the `- `, the `: ` and the line break around them, roughly.
         budget -= len(shown.name) + len(shown.hint) + 4
         if budget < 0:
             break

@@ -58,6 +58,7 @@ class SearchIndexes:
         if index is None:
             index = self._by_tools[key] = SurfaceIndex(entries, self._extract_terms(entries))
         self._by_surface[id(surface)] = (surface, index)
+        # Dictionaries keep their insertion order, so the oldest surface goes first.
         _trim(self._by_surface, self._kept)
         _trim(self._by_tools, self._kept)
         return index

@@ -58,6 +58,7 @@ def put_in_place(copy: Path, path: Path) -> None:
 def set_aside(path: Path, aside: Path) -> None:
     """Keeps the present file under another name, with its log; the ledger's own name stays until it is replaced."""
     with suppress(FileNotFoundError):
+        # A link, not a rename: the ledger's own name must never be missing.
         os.link(path, aside)
     _move_log(path, aside)
     _flush_folder(path.parent)

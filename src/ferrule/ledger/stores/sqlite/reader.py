@@ -45,6 +45,7 @@ class EndingCounter:
         if first != self._first:
             self._first, self._blocks = first, {}
         last = db.execute("SELECT max(seq) FROM journal").fetchone()[0] or 0
+        # Only blocks that lie wholly inside are counted from the cache; -(-x // n) rounds up.
         low, high = -(-(after + 1) // _BLOCK), min(before, last + 1) // _BLOCK
         if high <= low:
             return count_endings(db, after, before, width, "")

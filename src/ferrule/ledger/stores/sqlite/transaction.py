@@ -65,6 +65,7 @@ class Transactions:
         connection = self._get_connection()
         try:
             begin(connection)
+            # Number and hash: another process may have used the number meanwhile.
             question = "SELECT count(*) FROM journal WHERE seq = ? AND hash = ?"
             found = connection.execute(question, group.first).fetchone()[0] if group.first else 0
             _rewrite_head(connection)

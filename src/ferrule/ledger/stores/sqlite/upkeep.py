@@ -51,6 +51,7 @@ class Upkeep:
 
     def __enter__(self) -> Upkeep:
         with ledger_errors(self.path):
+            # Freed pages are overwritten with zeros, so that destroyed payloads do not linger in them.
             self.db.execute("PRAGMA secure_delete = ON")
         return self
 
