@@ -248,7 +248,7 @@ async def test_at_107_four_ways_of_not_being_there() -> None:
         without = {name: ids for name, ids in surface.names.items() if "elsewhere" not in name}
         entries = {key: entry for key, entry in surface.entries.items() if key != "shop.elsewhere"}
         narrow = type(surface)(**{**_fields(surface), "names": without, "entries": entries})
-        on.surface._session = on.app.sessions.derive(narrow, on.surface.session)
+        on.surface.session = on.app.sessions.derive(narrow, on.surface.session)
         pairs = []
         for name in ("nothing", "elsewhere", "off", "later"):
             error = (await on.call(name)).error

@@ -60,23 +60,19 @@ class SurfaceHandle:
     def __init__(self, app: App, request: SurfaceRequest, session: Session) -> None:
         self._app = app
         self._request = request
-        self._session = session
+        self.session = session
+        """The surface in use."""
         session.held_by(self, app.make_handle)
 
     @property
     def surface(self) -> Surface:
         """The surface as it was at the last call or refresh."""
-        return self._session.surface
+        return self.session.surface
 
     @property
     def is_current(self) -> bool:
         """True when nothing that it depends on has changed since it was made."""
-        return self._session.generation == self._app.generation()
-
-    @property
-    def session(self) -> Session:
-        """The surface in use."""
-        return self._session
+        return self.session.generation == self._app.generation()
 
     @property
     def request(self) -> SurfaceRequest:
@@ -132,7 +128,7 @@ class SurfaceHandle:
         `listener`: called with each progress record of the call, in order, in the event loop. `is_current`: the caller has made
         sure of that in this step of the event loop, so nobody looks again. Never raises for what a call can go wrong with.
         """
-        app, session = self._app, self._session
+        app, session = self._app, self.session
         try:
             written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -260,7 +256,7 @@ class SurfaceHandle:
     def interrupt(self, reason: str = "") -> list[str]:
         """The user interrupts: calls whose tool says `cancel` are stopped, the others go on, and calls made from now on wait
         for those (AT-168, AT-169). Gives the ids of what was told to stop."""
-        lane, told = self._session.lane, []
+        lane, told = self.session.lane, []
         for live in self._app.services.live.list_in_lane(lane):
             if not self._is_own(live):
                 continue
@@ -277,7 +273,7 @@ class SurfaceHandle:
         gives after that is recorded and not delivered (AT-177)."""
         for invocation_id in invocation_ids:
             live = self._app.services.live.calls.get(invocation_id)
-            if live is not None and live.call.session.lane is self._session.lane and self._is_own(live):
+            if live is not None and live.call.session.lane is self.session.lane and self._is_own(live):
                 live.give_up(Cancel("fallback", reason, self._request.principal))
 
     def _is_own(self, live: LiveCall) -> bool:
@@ -298,7 +294,7 @@ class SurfaceHandle:
     @property
     def context(self) -> dict[str, Any]:
         """What tools of this run left for those after them (context modifiers). A copy."""
-        return dict(self._session.values)
+        return dict(self.session.values)
 
     async def check(self, name: str, arguments: bytes) -> Preview:
         """What would become of a call with these arguments, as JSON. It is not made, and not recorded."""
@@ -323,13 +319,13 @@ class SurfaceHandle:
 
     def select(self, names: Sequence[str], search_id: str | None = None) -> Surface:
         """Load the schemas of deferred tools, so that they can be called."""
-        app, before = self._app, self._session
+        app, before = self._app, self.session
         ref = search_id or app.new_id("sel")
         selected = select(before.surface, names, ref, new_id=lambda: app.new_id("srf"), now=app.services.now())
         if selected is not before.surface:
             self._request = selected.request
-            self._session = app.sessions.derive(selected, before)
-            self._session.held_by(self, app.make_handle)
+            self.session = app.sessions.derive(selected, before)
+            self.session.held_by(self, app.make_handle)
             loaded = [key for key, entry in selected.entries.items() if entry is not before.surface.entries.get(key)]
             app.changes.record_surface(selected, "loaded", tools=loaded, search_id=ref)
         return selected
@@ -355,11 +351,11 @@ class SurfaceHandle:
 
     async def refresh(self, *, is_forced: bool = False) -> Session:
         """Make the surface again if anything it depends on changed."""
-        before = self._session
+        before = self.session
         session = await self._app.sessions.refresh(self._request, before, is_forced=is_forced)
         if session is not before:
             session.held_by(self, self._app.make_handle)
-            self._session = session
+            self.session = session
         return session
 
 

@@ -98,7 +98,8 @@ class Edge:
                 handle = self._new_surface(caller, run_id, protocol)
             except SurfaceError as error:
                 raise _refuse_surface(caller, error) from None
-        return handle if handle.is_current else _refresh(handle, caller)
+        # What `is_current` would say: asked for every request, so without a call of the property.
+        return handle if handle.session.generation == self.app.generation() else _refresh(handle, caller)
 
     def _new_surface(self, caller: Caller, run_id: str, protocol: str) -> SurfaceHandle:
         identity = caller.identity

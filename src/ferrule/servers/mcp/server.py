@@ -160,10 +160,14 @@ class McpService:
     def answer(self, exchange: Exchange, message: Message) -> RpcAnswer | Coroutine[Any, Any, RpcAnswer]:
         """Answers one request, whatever goes wrong with it; returns something to await when its method has to wait."""
         try:
-            method = self._methods.get(message.method)
-            if method is None or not _is_offered(method, exchange):
+            method, is_modern = self._methods.get(message.method), exchange.revision == MODERN
+            if (
+                method is None
+                or not (method.is_modern if is_modern else method.is_sessioned)
+                or (method.is_declared is not None and not method.is_declared(exchange))
+            ):
                 raise RpcError(METHOD_NOT_FOUND, f"there is no method {message.method[:200]!r}")
-            if exchange.revision != MODERN:  # there it was looked at before, in the order of its checks
+            if not is_modern:  # there it was looked at before, in the order of its checks
                 refuse_doubled_params(message)
             params = message.params
             result = method.handle(exchange, b"{}" if params is msgspec.UNSET else bytes(params))
@@ -192,13 +196,6 @@ class McpService:
             return result
         meta = {META_SERVER: self.info, **result.get("_meta", {})}
         return {"resultType": "complete", **result, "_meta": meta}
-
-
-def _is_offered(method: Method, exchange: Exchange) -> bool:
-    """True for a method that this client can use."""
-    if not (method.is_modern if exchange.revision == MODERN else method.is_sessioned):
-        return False
-    return method.is_declared is None or method.is_declared(exchange)
 
 
 def failure(request_id: RequestId, method: str, error: Exception) -> RpcAnswer:

@@ -207,9 +207,13 @@ class LineQueue:
 
     def put(self, line: bytes | None) -> None:
         """Takes one more line, now or in its turn."""
+        if self._obstacle is None and not self._waiting and not self._is_over:
+            self._obstacle = self._find_obstacle()
+            if self._obstacle is None:  # the usual case: nothing is before it
+                self._take(line)
+                return
+            self._obstacle.add_done_callback(self._free)
         self._waiting.append(line)
-        if self._obstacle is None:
-            self._go_on()
 
     @property
     def is_idle(self) -> bool:

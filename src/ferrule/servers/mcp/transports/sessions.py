@@ -43,17 +43,18 @@ class OpenRequests:
     """The requests in flight of one client, and the requests to it that it has not answered yet."""
 
     def __init__(self) -> None:
-        self._answering: dict[RequestId, asyncio.Task[Any]] = {}
+        self.answering: dict[RequestId, asyncio.Task[Any]] = {}
+        """The requests of the client that are being answered, by their ids."""
         self._dropped: set[asyncio.Task[Any]] = set()
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._count = 0
 
     def __bool__(self) -> bool:
-        return bool(self._answering)
+        return bool(self.answering)
 
     def has(self, request_id: RequestId) -> bool:
         """True while a request with this id is being answered."""
-        return request_id in self._answering
+        return request_id in self.answering
 
     def start(
         self, request_id: RequestId, work: Coroutine[Any, Any, RpcAnswer], context: Context, finish: Finish
@@ -61,12 +62,12 @@ class OpenRequests:
         """Continues a request that has to wait. `finish` gets the text of the response, empty for one that its client
         cancelled."""
         task = go_on(work, context)
-        self._answering[request_id] = task
+        self.answering[request_id] = task
         task.add_done_callback(partial(self._end, request_id, finish))
         return task
 
     def _end(self, request_id: RequestId, finish: Finish, task: asyncio.Task[RpcAnswer]) -> None:
-        self._answering.pop(request_id, None)
+        self.answering.pop(request_id, None)
         if task in self._dropped:
             self._dropped.discard(task)
             finish(b"")
@@ -77,7 +78,7 @@ class OpenRequests:
 
     def cancel(self, request_id: object) -> None:
         """Stops a request; nothing is sent for it any more (MCP-173). Ignores requests that are not in flight."""
-        task = self._answering.get(request_id) if type(request_id) is str or type(request_id) is int else None
+        task = self.answering.get(request_id) if type(request_id) is str or type(request_id) is int else None
         if task is not None and task not in self._dropped:
             self._dropped.add(task)
             task.cancel()
@@ -118,8 +119,8 @@ class OpenRequests:
 
     def aclose(self) -> list[asyncio.Task[Any]]:
         """Stops everything. Returns the tasks that are about to end."""
-        left = list(self._answering.values())
-        for request_id in list(self._answering):
+        left = list(self.answering.values())
+        for request_id in list(self.answering):
             self.cancel(request_id)
         return left
 

@@ -82,7 +82,7 @@ class StdioConversation:
             message = read_message(line, self._depth)
             # One table for the ids of both eras: they share the pipe.
             if message.kind == "request":
-                if self.underway:
+                if message.id in self.underway.answering:
                     self._refuse_in_use(message.id)
                 self._start(message, self._send)
             else:
