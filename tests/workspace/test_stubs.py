@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ferrule.contracts.language import StubKind
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
 from ferrule.definitions.stubs.runs import RECORD_FILE, StubRequest
 from ferrule.errors import WorkspaceError
@@ -211,6 +212,14 @@ def test_two_kinds_share_a_folder_only_where_they_agree(tmp_path: Path) -> None:
     assert list(read_record(tmp_path).runs) == ["tiny/implementation"]
 
 
+def test_another_language_needs_another_folder(tmp_path: Path) -> None:
+    run(tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(WorkspaceError, match=r"holds the stubs tiny/implementation, such as all\.tiny"):
+        run(tmp_path, wish=replace(WISH, language="other"))
+    assert contents(tmp_path) == before
+
+
 @pytest.mark.parametrize("target", ["file", "folder", "dangling"])
 def test_nothing_is_written_through_a_link_that_leads_outside(tmp_path: Path, target: str) -> None:
     folder, outside = tmp_path / "in", tmp_path / "outside"
@@ -339,17 +348,17 @@ def test_a_flavour_that_is_none_is_told(tmp_path: Path) -> None:
 def test_two_runs_at_once_do_not_lose_one_another(tmp_path: Path) -> None:
     """They share a record, and so take turns."""
 
-    def one(name: str) -> None:
-        language, wish = LANGUAGES.get(name), StubRequest(language=name)
+    def write(kind: StubKind) -> None:
+        wish = StubRequest(language="go", kind=kind)
         material = Material((GET, PUT), "books")
-        write_stubs(generate(material, wish, language), material, wish, tmp_path)
+        write_stubs(generate(material, wish, LANGUAGES.get("go")), material, wish, tmp_path)
 
-    names = ("go", "rust", "typescript")
+    kinds: tuple[StubKind, ...] = ("client", "implementation")
     with ThreadPoolExecutor() as pool:
-        list(pool.map(one, names))
-    assert list(read_record(tmp_path).runs) == [f"{name}/implementation" for name in names]
+        list(pool.map(write, kinds))
+    assert list(read_record(tmp_path).runs) == [f"go/{kind}" for kind in kinds]
     listed = ignored(tmp_path)
-    assert {"tools/get.go", "src/tools/get.rs", "src/tools/get.ts"} <= set(listed)
+    assert "tools/get.go" in listed
     assert len(listed) == len(set(listed))
 
 

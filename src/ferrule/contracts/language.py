@@ -84,7 +84,7 @@ class ToolPlan(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     """`sha256:…` of the definition."""
     contract: str
-    """Eight hex digits that change with the types of input and output, and with what the tool is given beside its input."""
+    """Eight hex digits that change with the types and limits of input and output, and with `inject`."""
     input: TypeTree
     output: TypeTree | None
     """None where the tool says nothing of its result: any JSON value."""

@@ -192,8 +192,15 @@ class _Writing:
         )
 
     def _refuse_conflicts(self, key: str) -> None:
-        """Two kinds of stubs in one folder may share a file only where both want it the same."""
+        """Raises WorkspaceError for stubs of another language here, and for a file that another kind wants otherwise."""
         others = self._record.others(key)
+        language, _, _ = key.partition("/")
+        for path, (whose, _) in others.items():
+            if not whose.startswith(f"{language}/") and self._folder.read(path) is not None:
+                raise WorkspaceError(
+                    f"{self._folder.path} holds the stubs {whose}, such as {path}; nothing was written: choose another folder"
+                    f" for {language}"
+                )
         known = self._before.files if self._before is not None else {}
         for file in self._made.files:
             if file.path in others and file.path not in known:

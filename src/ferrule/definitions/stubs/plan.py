@@ -2,8 +2,8 @@
 
 Names of files and types are legal, distinct and as stable as can be: a tool's own name gives them, and other tools matter
 only where they want the same (`identifiers.py`). Nothing is resolved or looked up here that a definition does not say.
-Eight digits stand for a tool's contract, that is for what it takes, gives and is given: they change with those types, not with
-what is said about them.
+Eight digits stand for a tool's contract, that is for what it takes, gives and is given: they change with those types and their
+limits, not with descriptions, defaults or examples.
 """
 
 from __future__ import annotations
@@ -32,18 +32,20 @@ _DIGITS = 8
 
 
 def digest_contract(takes: TypeTree, gives: TypeTree | None, inject: Sequence[Injected] = ()) -> str:
-    """The digits of what a tool takes and gives, by its types, and of what it is given beside its input."""
+    """Returns the digits of what a tool takes and gives, by types and limits, and of what it is given beside its input."""
     said = [_strip_words(takes), [] if gives is None else _strip_words(gives), inject]
     return sha256(repr(said).encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
 
 
 def _strip_words(tree: TypeTree) -> list[object]:
-    """A tree without its words."""
+    """Returns a tree without its descriptions, defaults and examples."""
     found: list[object] = []
     for each in tree.declarations:
+        found.append(each.words.limits)
         match each:
             case RecordType(members=members):
-                found += [each.openness, each.extra, [(one.name, one.type, one.is_required) for one in members]]
+                shapes = [(one.name, one.type, one.is_required, one.words.limits) for one in members]
+                found += [each.openness, each.extra, shapes]
             case Enumeration(choices=choices):
                 found.append(choices)
             case Union(variants=variants):

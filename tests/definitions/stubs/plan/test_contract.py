@@ -1,4 +1,4 @@
-"""The digits of a contract change with the types of a tool and with nothing else."""
+"""The digits of a contract change with the types and limits of a tool and with nothing else."""
 
 from __future__ import annotations
 
@@ -38,11 +38,10 @@ def _with(**properties: Any) -> dict[str, Any]:
         SCHEMA | {"title": "T", "description": "D", "examples": [{}], "$comment": "C", "deprecated": True},
         _with(description={"type": "string", "description": "Words", "default": "a", "x-order": 1}),
         {"required": ["unit", "description"], "properties": SCHEMA["properties"], "type": "object"},
-        _with(description={"type": "string", "maxLength": 3}),
         _with(unit={"enum": ["c", "f"], "title": "Unit"}),
     ],
 )
-def test_what_no_type_says_does_not_matter(said: Any) -> None:
+def test_descriptions_do_not_matter(said: Any) -> None:
     assert _digits(said) == _digits(SCHEMA)
 
 
@@ -54,6 +53,9 @@ def test_what_no_type_says_does_not_matter(said: Any) -> None:
         {**SCHEMA, "properties": {"unit": SCHEMA["properties"]["unit"]}},
         _with(unit={"enum": ["c", "f", "k"]}),
         _with(unit={"const": "c"}),
+        _with(description={"type": "string", "maxLength": 3}),
+        _with(description={"type": "string", "pattern": "^a"}),
+        SCHEMA | {"maxProperties": 3},
         SCHEMA | {"additionalProperties": False},
         True,
     ],
