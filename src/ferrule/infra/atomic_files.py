@@ -22,6 +22,7 @@ def write_whole(path: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
+            # Before the rename: a power cut must not leave the new name with no content.
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)

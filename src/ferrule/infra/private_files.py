@@ -18,6 +18,7 @@ def read_private(path: Path) -> bytes | None:
     """Returns the contents of a file; None when it does not exist. Raises AccessError when others may read it too."""
     try:
         with path.open("rb") as stream:
+            # Checked on the open file: a check by name could see another file.
             if os.fstat(stream.fileno()).st_mode & _OTHERS:
                 raise AccessError(f"{path} can be read by others; make it yours alone: chmod 600 {path}")
             return stream.read()

@@ -128,6 +128,7 @@ class Edge:
         """Ends open streams and reports not ready; the first step of shutting down."""
         self.is_closing = True
         ending, self.ending = self.ending, []
+        # In reverse: later parts may use earlier ones.
         for end in reversed(ending):
             await end()
 

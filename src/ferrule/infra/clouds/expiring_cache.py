@@ -57,9 +57,9 @@ class ExpiringCache(Generic[T]):
 
     def forget(self, is_meant: Callable[[Hashable], bool]) -> None:
         """Drops the values of matching keys. A fetch under way still serves its callers, and is not cached."""
-        for shelf in (self._values, self._flights):
-            for key in [key for key in shelf if is_meant(key)]:
-                del shelf[key]
+        for entries in (self._values, self._flights):
+            for key in [key for key in entries if is_meant(key)]:
+                del entries[key]
 
     async def _wait(self, key: Hashable, flight: _Flight[T]) -> Fresh[T]:
         flight.waiters += 1

@@ -129,6 +129,7 @@ class TokenEndpoint:
             raise _invalid_response(owner.provider, "is no token response") from None
         if answer.token_type.lower() != "bearer":
             raise _invalid_response(owner.provider, "holds a kind of token other than Bearer")
+        # Learned at once, so that nothing later can log it.
         for token in filter(None, (answer.access_token, answer.refresh_token)):
             if not _TOKEN.fullmatch(token):
                 raise _invalid_response(owner.provider, "holds a token with letters that no token has")

@@ -50,6 +50,7 @@ def why_misshapen(members: Mapping[str, object], required: tuple[str, ...]) -> s
         if name == "port":
             if not _is_port(value):
                 return "have a 'port' that is no number from 1 to 65535"
+        # Never show the value: it is a secret.
         elif not isinstance(value, str):
             return f"have a {name!r} that is no text"
     if "type" in required and members["type"] != "service_account":

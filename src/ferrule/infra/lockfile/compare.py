@@ -134,6 +134,7 @@ def _likeness(one: str, other: str) -> float:
     if one == other:
         return 1.0
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=True)
+    # Two cheap upper bounds first: the real ratio takes quadratic time.
     if matcher.real_quick_ratio() < _ALIKE or matcher.quick_ratio() < _ALIKE:
         return 0.0
     return matcher.ratio()

@@ -114,6 +114,7 @@ def make_oxp_tool(server_id: str, definition: Native, *, is_ambiguous: bool = Fa
     """Returns a definition as a tool of the workspace. `is_ambiguous`: another toolkit's tool would have the same name."""
     toolkit, short, version = _parts(definition)
     parameters, output = _schemas(definition, is_compat=True)
+    # OXP has no safety facts, so all are inferred at their safest.
     facts, unstated = infer_facts({}, is_open_world=True)
     requirements = definition.get("requirements")
     mapping = {"source": "oxp", "server_id": server_id, "tool_id": definition["id"]}

@@ -74,6 +74,7 @@ def is_public(address: str) -> bool:
 
 def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """Returns the IPv4 address that packets to an IPv6 one may reach."""
+    # Mapped, NAT64 and ISATAP addresses all carry the IPv4 one in their last 32 bits.
     last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     if address.ipv4_mapped is not None or address in _NAT64 or int(address) >> 32 & 0xFFFF_FFFF in _ISATAP:
         return last

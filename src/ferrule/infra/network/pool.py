@@ -107,6 +107,7 @@ async def dial(route: DialRoute, seconds: float) -> ClientConnection:
     who = far.host if route.proxy is None else f"the proxy {far.host}"
     refused = Unreachable(f"{who} has no address")
     for number, address in enumerate(route.addresses):
+        # An address that never answers must leave time for the others.
         share = (end - loop.time()) / (len(route.addresses) - number)
         try:
             async with asyncio.timeout(share):

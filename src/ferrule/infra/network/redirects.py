@@ -91,7 +91,9 @@ def next_step(guard: Guard, step: RedirectStep, status: int, location: str | Non
         return None
     target = _target(step.target, location)
     _permit(guard, step.target, target, location)
+    # Another origin gets harmless headers only: credentials stay with the first one.
     headers = step.headers if target[:3] == step.target[:3] else _keep(step.headers, _HARMLESS)
+    # As browsers do, and RFC 9110 allows: a POST becomes a GET.
     if status == 303 or (status in (301, 302) and step.method == "POST"):
         method = "HEAD" if step.method == "HEAD" else "GET"
         bare = tuple(header for header in headers if header[0].lower() not in _BODY_HEADERS)

@@ -86,6 +86,7 @@ class TlsContexts:
     def _of_host(self, name: str, said: HostTls) -> ssl.SSLContext:
         where = f'[network.tls."{name}"]'
         if said.ca:
+            # Without the system's authorities: a host's own `ca` is the only one.
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             self._trust(context, said.ca, f"{where} ca")
         else:

@@ -54,6 +54,7 @@ class Capture:
         room = self._half - len(self._head)
         self._head += chunk[:room]
         self._tail += chunk[room:]
+        # Cut only when twice too long: each cut copies the tail.
         if len(self._tail) > 2 * self._half:
             del self._tail[: len(self._tail) - self._half]
 
@@ -61,6 +62,7 @@ class Capture:
         """Returns the kept output as text; bytes that are no UTF-8 are escaped."""
         if self.is_whole:
             return (self._head + self._tail).decode("utf-8", "replace")
+        # The cut may fall inside a character; its rest is dropped.
         tail = self._tail[-self._half :]
         while tail and tail[0] in _CONTINUED and len(tail) > self._half - 3:
             del tail[0]

@@ -207,10 +207,12 @@ class _Run:
             self._tree.ask_to_end()
             await patience.wait(self._exited, self._limits.grace_seconds)
         self._read_status()
+        # Also after a normal exit: processes that the program left behind end with it.
         is_gone = await self._tree.end(self._exited, patience)
         self._read_status()
         if self._open and reason != "too_much_output":
             await patience.wait(self._drained, _DRAIN_SECONDS)
+        # Only the sandbox's own status proves that the program ran inside it.
         if reason == "exited" and not self._is_confined:
             reason = "not_confined"
         code, signal = self._ending() if reason == "exited" else (None, None)
@@ -264,6 +266,7 @@ class _Run:
         if not chunk:
             self._close(fd)
             return
+        # Cut at the limit, so that the kept output never exceeds it.
         room = self._limits.output_bytes - self._capture.total
         chunk, is_too_much = chunk[:room], len(chunk) > room
         which = self._open[fd]

@@ -120,6 +120,7 @@ def find_bubblewrap() -> Bubblewrap | str:
     except NoSuchProgram:
         return "bubblewrap (bwrap) is not installed"
     reason = ""
+    # Older versions lack the stricter option, so it is tried first.
     for options in ((_NO_NESTING,), ()):
         found = Bubblewrap(program, options)
         reason = _why_not(found)

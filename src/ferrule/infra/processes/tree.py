@@ -50,6 +50,7 @@ class ProcessTree:
     def add(self, pid: int, name: str) -> None:
         """Adds a reported process, if it still has that name."""
         found = _read_stat(pid)
+        # The number may have been reused between the report and this look.
         if found is not None and _read_name(pid) == name:
             self._seen.add(Process(pid, found.began))
 

@@ -52,6 +52,7 @@ class AzureSource:
             found = next((domain for domain in _DOMAINS if target.host.endswith(f".{domain}")), None)
             if found is not None and target.is_secure:
                 return found
+            # A host that the operator listed may get the token, as far from Azure as it is.
             if self._clouds.client.guard.lists(target):
                 return found or _DOMAINS[0]
         raise SecretUnavailable(

@@ -89,6 +89,7 @@ class IssuerKeys:
         the issuer has to be asked. Raises KeysUnknown.
         """
         now, matching = self._tick(), self._select_keys(kid, algorithm)
+        # An unknown key may be a rotated one, so it causes a fetch; the interval bounds that against forged tokens.
         is_stale = now >= self._good_until or (not matching and now - self._asked_at >= MIN_FETCH_INTERVAL_SECONDS)
         return self._fetch_and_select(kid, algorithm) if is_stale else matching
 
@@ -158,6 +159,7 @@ class IssuerKeys:
             metadata = _read_metadata(fetched) if fetched.status == 200 else None
             if metadata is None or not metadata.jwks_uri:
                 continue
+            # Another issuer's metadata must not speak for this one (RFC 8414, section 3.3).
             if metadata.issuer != issuer:
                 raise KeysUnknown(f"it calls itself {metadata.issuer!r}; write exactly that in [serve.jwt]")
             place = parse_url(metadata.jwks_uri)

@@ -32,10 +32,10 @@ from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp import outcomes
+from ferrule.servers.oxp.caller_tools import CallerTools, CallerToolsCache, ToolVersion
 from ferrule.servers.oxp.credentials import is_principal, refuse_credential
 from ferrule.servers.oxp.definitions import has_no_output, read_ref
 from ferrule.servers.oxp.requirements import collect_credentials
-from ferrule.servers.oxp.shelf import CallerTools, CallerToolsCache, ToolVersion
 from ferrule.servers.oxp.wire import OxpBadRequest, OxpCallRequest, make_answer
 
 _LONGEST = 65_536
@@ -147,10 +147,10 @@ _log = logging.getLogger("ferrule.oxp")
 class OxpCalls:
     """Makes the OXP calls of one process."""
 
-    def __init__(self, edge: Edge, shelves: CallerToolsCache) -> None:
+    def __init__(self, edge: Edge, tools_cache: CallerToolsCache) -> None:
         self._edge = edge
         self._app = edge.app
-        self._shelves = shelves
+        self._tools_cache = tools_cache
         self._going: set[asyncio.Task[Any]] = set()
         edge.closing.append(self.aclose)
 
@@ -167,6 +167,7 @@ class OxpCalls:
         try:
             item, handed = await self._find_tool_and_credentials(caller, request, check_url)
             call_id = request.call_id or str(uuid.uuid4())
+            # A task of its own: the call goes on when its client disconnects or the request times out.
             going = asyncio.create_task(self._call(caller, item, request, call_id, handed))
         except BaseException:
             leave()
@@ -186,13 +187,13 @@ class OxpCalls:
     ) -> tuple[ToolVersion, CallSecrets]:
         """Returns the tool, and the credentials that the call brings for it. Raises BadRequest."""
         behalf = self._impersonate(caller, request.context.user_id)
-        shelf = await self.load_tools(behalf)
+        tools = await self.load_tools(behalf)
         ref = read_ref(request.tool_id)
         if ref is None:
             raise OxpBadRequest("`tool_id` is no Toolkit.Tool, with @x.y.z or @x behind it or without")
-        item = shelf.find(ref)
+        item = tools.find(ref)
         if item is None:
-            await self._record_unknown(shelf, request)
+            await self._record_unknown(tools, request)
             raise OxpBadRequest(f"there is no tool {request.tool_id}")
         return item, await collect_credentials(self._app, item.entry.tool, behalf, request.context, check_url)
 
@@ -208,6 +209,7 @@ class OxpCalls:
             self._edge.refusals.report(why, "oxp users")
             raise OxpBadRequest("this credential may not call on behalf of that user")
         identity, holder = caller.identity, caller.identity.principal
+        # The groups are the credential's own; the user it acts for does not inherit them.
         identity = msgspec.structs.replace(identity, principal=user_id, groups=frozenset())
         return msgspec.structs.replace(caller, identity=identity, is_operator=False, holder=holder)
 
@@ -216,7 +218,7 @@ class OxpCalls:
         does not have, and BadRequest when the surface cannot be made now.
         """
         try:
-            return await self._shelves.get(caller)
+            return await self._tools_cache.get(caller)
         except SurfaceError as error:
             _log.warning(
                 "%s came by %s and has no surface: %s", caller.identity.principal, caller.identity.channel, error
@@ -226,12 +228,12 @@ class OxpCalls:
             _log.warning("a surface for %s cannot be made: %s", caller.identity.principal, error)
             raise OxpBadRequest("the server is temporarily unavailable; try again later") from None
 
-    async def _record_unknown(self, shelf: CallerTools, request: OxpCallRequest) -> None:
+    async def _record_unknown(self, tools: CallerTools, request: OxpCallRequest) -> None:
         """Records a call of an unknown tool. Tool names have no `@`, so this name stays unknown whatever is reloaded
         meanwhile.
         """
         plain, _, version = request.tool_id.partition("@")
-        await shelf.base.call(f"{plain}@{version or 'latest'}", bytes(request.input))
+        await tools.base.call(f"{plain}@{version or 'latest'}", bytes(request.input))
 
     async def _call(
         self, caller: Caller, item: ToolVersion, request: OxpCallRequest, call_id: str, handed: CallSecrets

@@ -1,7 +1,7 @@
 """Tools as OXP definitions: those written in OXP as they are, all others converted (OXP-1 to OXP-18); and their ids.
 
 An id is `Toolkit.Tool` with a version, a major version, or none (OXP-30). A definition does not depend on the caller;
-its id and name do, for they must be distinct on each caller's list (`shelf`). `requirements` decides what callers have
+its id and name do, for they must be distinct on each caller's list (`caller_tools`). `requirements` decides what callers have
 to bring.
 """
 

@@ -14,10 +14,10 @@ from ferrule.model.serving import OxpSettings
 from ferrule.servers.asgi import JSON, ClientGone, HttpAnswer, HttpRequest, TooLarge
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
+from ferrule.servers.oxp.caller_tools import CallerToolsCache
 from ferrule.servers.oxp.calls import OxpCalls
 from ferrule.servers.oxp.credentials import OxpAuthenticator
 from ferrule.servers.oxp.outcomes import encode_bad_request
-from ferrule.servers.oxp.shelf import CallerToolsCache
 from ferrule.servers.oxp.wire import OxpBadRequest, make_answer, read_call, read_list, require_json
 from ferrule.servers.root import OpenEndpoint
 
@@ -38,8 +38,8 @@ class OxpEndpoint:
         self._settings = edge.settings.oxp
         self._base = find_path_prefix(self._settings)
         self._door = OxpAuthenticator(edge)
-        self._shelves = CallerToolsCache(edge.app)
-        self._calling = OxpCalls(edge, self._shelves)
+        self._tools_cache = CallerToolsCache(edge.app)
+        self._calling = OxpCalls(edge, self._tools_cache)
         self._table: dict[str, tuple[str, _Handle]] = {
             "/health": ("GET", self._answer_health),
             "/tools": ("GET", self._list_tools),
@@ -93,8 +93,8 @@ class OxpEndpoint:
         if body.strip():
             require_json(request.header(b"content-type"), is_optional=True)
         read_list(body, request.header(VERSION))
-        shelf = await self._calling.load_tools(caller)
-        return HttpAnswer(200, shelf.encode_listing(is_compat=self._settings.compat), [JSON])
+        tools = await self._calling.load_tools(caller)
+        return HttpAnswer(200, tools.encode_listing(is_compat=self._settings.compat), [JSON])
 
     async def _call_tool(self, request: HttpRequest) -> HttpAnswer:
         caller = await self._door.caller(request)

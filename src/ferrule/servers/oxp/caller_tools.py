@@ -118,6 +118,7 @@ class CallerTools:
         self._handles, self._pins = [base, *same], pins
         self._sessions = [handle.session for handle in self._handles]
         found: dict[str, list[ToolVersion]] = defaultdict(list)
+        # The first surface shows the preferred versions; each further one counts only for the tools that it pins.
         for handle, pinned in zip(self._handles, (None, *pins), strict=True):
             for item in self._visible_versions(handle, pinned):
                 found[item.entry.tool.tool_id].append(item)
@@ -170,6 +171,7 @@ class CallerTools:
                 continue
             oxp_tool = self._projections.get(entry)
             if oxp_tool is not None:
+                # A deprecated version can still be called, so that agents that know it go on working.
                 is_listed = entry.is_offered and tool.lifecycle != "deprecated"
                 yield ToolVersion(handle, surface.shown_name(entry), entry, oxp_tool, is_listed)
 
@@ -179,22 +181,23 @@ class CallerToolsCache:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._shelves: dict[Caller, CallerTools] = {}
+        self._by_caller: dict[Caller, CallerTools] = {}
         self._projections = OxpToolCache()
 
     async def get(self, caller: Caller) -> CallerTools:
         """Returns the current tools of a caller. Raises FerruleError."""
-        shelf = self._shelves.pop(caller, None) or CallerTools(self._app, caller, self._projections)
-        self._shelves[caller] = shelf
-        await shelf.refresh()
+        # Taken out and put back: the least recently used caller comes first.
+        tools = self._by_caller.pop(caller, None) or CallerTools(self._app, caller, self._projections)
+        self._by_caller[caller] = tools
+        await tools.refresh()
         self._forget()
-        return shelf
+        return tools
 
     def _forget(self) -> None:
         """Drops the least recently used callers while the cache is too large."""
-        size = sum(shelf.size for shelf in self._shelves.values())
-        while size > _ENTRIES_KEPT and len(self._shelves) > 1:
-            size -= self._shelves.pop(next(iter(self._shelves))).size
+        size = sum(tools.size for tools in self._by_caller.values())
+        while size > _ENTRIES_KEPT and len(self._by_caller) > 1:
+            size -= self._by_caller.pop(next(iter(self._by_caller))).size
 
 
 class OxpToolCache:
