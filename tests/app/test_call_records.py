@@ -12,7 +12,7 @@ from ferrule.model.event import TERMINAL_EVENT_TYPES
 from ferrule.model.persistence import ResultSettings
 from ferrule.model.result import Pending, Result
 from tests.runtime.policy.samples import rule
-from tests.spec.scene import Scene, played, scene
+from tests.spec.running_app import RunningApp, run_async, running_app
 
 REQUIRED = {
     "invocation": {"schema_version", "invocation_id", "tool_id", "status", "created_at"},
@@ -27,7 +27,7 @@ REQUIRED = {
 """What the standard requires of each kind of record."""
 
 
-async def records_of(on: Scene, outcome: Result | Pending, **options: Any) -> CallRecords:
+async def records_of(on: RunningApp, outcome: Result | Pending, **options: Any) -> CallRecords:
     found = await on.app.records(outcome.invocation_id, **options)
     assert found is not None
     return found
@@ -44,15 +44,15 @@ def test_every_kind_of_record_is_known_here() -> None:
     assert set(CallRecords.__struct_fields__) == set(REQUIRED)
 
 
-@played
+@run_async
 async def test_an_approved_call_has_its_ask_its_answer_and_the_change_a_person_made() -> None:
     """AT-131, AT-150: two decisions with ids of their own; the invocation names them and the result."""
-    async with scene(policy=rule("ask", tool="search")) as on:
-        pending = await on.parked()
+    async with running_app(policy=rule("ask", tool="search")) as on:
+        pending = await on.park()
         waiting = await records_of(on, pending)
         assert (waiting.invocation["status"], waiting.result) == ("awaiting_approval", None)
         assert [decision["behavior"] for decision in waiting.decisions] == ["ask"]
-        result = await on.answered({"city": "Rome"}, name="bob")
+        result = await on.answer({"city": "Rome"}, name="bob")
         found = await records_of(on, result)
         assert all(REQUIRED[name] <= set(record) for name, record in each(found))
         assert [decision["behavior"] for decision in found.decisions] == ["ask", "allow"]
@@ -63,10 +63,10 @@ async def test_an_approved_call_has_its_ask_its_answer_and_the_change_a_person_m
         assert [change["changed_fields"] for change in found.mutations] == [["city"]]
 
 
-@played
+@run_async
 async def test_events_follow_the_states_and_say_more_at_full_level() -> None:
     """AT-268"""
-    async with scene() as on:
+    async with running_app() as on:
         result = await on.call()
         found = await records_of(on, result)
         assert found.events[0]["event_type"] == "tool.invocation.planned"
@@ -78,19 +78,19 @@ async def test_events_follow_the_states_and_say_more_at_full_level() -> None:
         assert (await records_of(on, result, level="none")).events == ()
 
 
-@played
+@run_async
 async def test_a_result_that_was_stored_has_its_decision_once() -> None:
     """AT-223"""
-    async with scene(default="long " * 50, results=ResultSettings(max_inline_chars=20, preview_chars=5)) as on:
+    async with running_app(default="long " * 50, results=ResultSettings(max_inline_chars=20, preview_chars=5)) as on:
         result = await on.call()
         found = await records_of(on, result)
         assert [one["decision_id"] for one in found.persistence] == list(result.persistence_refs)
         assert all(REQUIRED[name] <= set(record) for name, record in each(found))
 
 
-@played
+@run_async
 async def test_there_are_no_records_of_a_call_that_nobody_made() -> None:
-    async with scene() as on:
+    async with running_app() as on:
         assert await on.app.records("inv_nothing") is None
 
 

@@ -23,7 +23,7 @@ from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.testing import memory_app
 from tests.journeys.promises import check_lives
 from tests.runtime.pipeline.overtime import ALLOW
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
 _SPEAKERS, _EACH = 6, 150
@@ -112,7 +112,7 @@ async def _heard(app: App, call: str, after: int, chance: random.Random) -> list
 
 
 @pytest.mark.parametrize("place", ["memory", "disk"])
-@played
+@run_async
 async def test_everybody_hears_the_exact_rest(place: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """AT-198, AT-199: without a gap, in order, whoever listens from whatever number on, during the call and after it."""
     store = on_disk(tmp_path_factory.mktemp("ledger")) if place == "disk" else MemoryStore()
@@ -148,7 +148,7 @@ class _Busy(MemoryStore):
         return found
 
 
-@played
+@run_async
 async def test_nothing_is_missed_that_goes_to_the_ledger_while_somebody_looks() -> None:
     """AT-199: neither there yet when the ledger was read, nor in memory any more when that was."""
     store = _Busy()
@@ -160,7 +160,7 @@ async def test_nothing_is_missed_that_goes_to_the_ledger_while_somebody_looks() 
         assert heard == list(range(1, store.live.sequence + 1)) and len(heard) > _SAID
 
 
-@played
+@run_async
 async def test_a_slow_listener_holds_up_nobody_and_costs_little(tmp_path_factory: pytest.TempPathFactory) -> None:
     """AT-199: a thread that says more than the ledger takes is slowed down; what waits to be written stays small."""
     number = 30_000
@@ -178,7 +178,7 @@ async def test_a_slow_listener_holds_up_nobody_and_costs_little(tmp_path_factory
         assert rest == list(range(2, number + 1))
 
 
-@played
+@run_async
 async def test_more_than_all_of_it_is_refused() -> None:
     """AT-201: the tool learns it, no number is lost by it, and the call goes on."""
     async with memory_app(tools=TOOLS, policy=ALLOW) as app:
@@ -189,7 +189,7 @@ async def test_more_than_all_of_it_is_refused() -> None:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-@played
+@run_async
 async def test_numbers_go_on_after_a_question(restarts: bool) -> None:
     """AT-198, AT-199, AT-202: in the same process, and in another one; whoever follows hears it all, once."""
     key, store = ApprovalKey.generate(), MemoryStore()
@@ -214,7 +214,7 @@ async def test_numbers_go_on_after_a_question(restarts: bool) -> None:
     assert words[:3] == ["0", "1", "2"] and words[-1] == "got this one"
 
 
-@played
+@run_async
 async def test_numbers_go_on_where_somebody_answers_at_once_elsewhere() -> None:
     """AT-198, AT-199, AT-204: what the first process said stands before what the second one says."""
     key, store = ApprovalKey.generate(), MemoryStore()

@@ -14,7 +14,7 @@ from ferrule.model.result import Result
 from tests.infra.clouds.amazon import KEYS, REGION, amazon
 from tests.runtime.executors.queue.sqs_queues import Queues
 from tests.runtime.executors.queue.tools import eventually
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 CALLS = """
 import asyncio, sys
@@ -29,7 +29,7 @@ asyncio.run(main())
 """
 
 
-@played
+@run_async
 async def test_a_reply_ends_a_call_that_another_process_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with amazon() as aws:
         queues = Queues(aws)

@@ -14,7 +14,7 @@ from ferrule.contracts.payloads import PayloadGone, PayloadOwner, PayloadStore, 
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.testing import FakeClock
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 CALL = "inv_0123456789abcdef01234567"
 OWNER = PayloadOwner(CALL, "ada", "default", "shop.search")
@@ -63,7 +63,7 @@ async def gone(store: PayloadStore, uri: str) -> str:
     return reason
 
 
-@played
+@run_async
 async def test_what_is_kept_is_given_back_unchanged(bench: Bench) -> None:
     """AT-61, AT-225, AT-228: the very bytes, their digest and size."""
     store = bench.open()
@@ -81,7 +81,7 @@ async def test_what_is_kept_is_given_back_unchanged(bench: Bench) -> None:
     await store.aclose()
 
 
-@played
+@run_async
 async def test_each_payload_of_a_call_has_its_own_address(bench: Bench) -> None:
     store = bench.open()
     uris = [put(store, bytes([number])) for number in range(5)]
@@ -90,7 +90,7 @@ async def test_each_payload_of_a_call_has_its_own_address(bench: Bench) -> None:
     await store.aclose()
 
 
-@played
+@run_async
 async def test_nothing_is_visible_before_it_is_closed_and_nothing_is_left_of_what_is_not(bench: Bench) -> None:
     store = bench.open()
     writer = store.begin(OWNER)
@@ -110,7 +110,7 @@ async def test_nothing_is_visible_before_it_is_closed_and_nothing_is_left_of_wha
     await store.aclose()
 
 
-@played
+@run_async
 async def test_expired_bytes_are_refused_at_once_and_swept_later(bench: Bench) -> None:
     """AT-236: a structured "expired"."""
     store = bench.open()
@@ -125,7 +125,7 @@ async def test_expired_bytes_are_refused_at_once_and_swept_later(bench: Bench) -
     await store.aclose()
 
 
-@played
+@run_async
 async def test_session_payloads_end_with_the_store(bench: Bench) -> None:
     """AT-236: a reference says how long it is meant to last."""
     store = bench.open()
@@ -140,7 +140,7 @@ async def test_session_payloads_end_with_the_store(bench: Bench) -> None:
     await again.aclose()
 
 
-@played
+@run_async
 async def test_removed_is_gone(bench: Bench) -> None:
     store = bench.open()
     uri = put(store, b"data")
@@ -150,7 +150,7 @@ async def test_removed_is_gone(bench: Bench) -> None:
     await store.aclose()
 
 
-@played
+@run_async
 async def test_everything_of_an_erased_call_is_destroyed(bench: Bench) -> None:
     """AT-275: and nothing of another one."""
     store = bench.open()
@@ -176,7 +176,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("uri", ODD)
-@played
+@run_async
 async def test_only_an_address_is_an_address(bench: Bench, uri: str) -> None:
     store = bench.open()
     put(store, b"data")
@@ -193,7 +193,7 @@ def test_no_text_reaches_anything_but_a_payload(text: str) -> None:
 
 
 @pytest.mark.parametrize("invocation_id", ["", "inv_", "../../etc", "inv_a/b", "res_1", "inv_\x00"])
-@played
+@run_async
 async def test_a_payload_belongs_to_an_invocation(bench: Bench, invocation_id: str) -> None:
     store = bench.open()
     with pytest.raises(ValueError, match="no invocation id"):
@@ -201,7 +201,7 @@ async def test_a_payload_belongs_to_an_invocation(bench: Bench, invocation_id: s
     await store.aclose()
 
 
-@played
+@run_async
 async def test_labels_of_hostile_tools_are_tidied(bench: Bench) -> None:
     store = bench.open()
     uri = put(store, b"x", media_type="text/plain\r\nSet-Cookie: a", name="../../\x1b[31metc/pass\x00wd")

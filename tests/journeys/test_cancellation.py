@@ -15,7 +15,7 @@ from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import LAST_KINDS, StoredEntry
 from ferrule.model.tool import Tool
 from ferrule.testing import ScriptedExecutor, memory_app
-from tests.spec.scene import BERN, TRUSTED, made
+from tests.spec.running_app import BERN, TRUSTED, make_tool
 
 _MOST_STEPS = 400
 
@@ -42,9 +42,9 @@ async def _slowly(arguments: dict[str, Any]) -> str:
 
 
 _TOOLS: dict[str, Tool] = {
-    "action": made(),
-    "read-only": made(is_read_only=True),
-    "asking": made(approval_required=True),
+    "action": make_tool(),
+    "read-only": make_tool(is_read_only=True),
+    "asking": make_tool(approval_required=True),
 }
 
 

@@ -13,7 +13,7 @@ from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.journal import Entry
 from ferrule.model.result import Pending, Result
 from ferrule.testing import ScriptedApprover, ScriptedExecutor, memory_app
-from tests.spec.scene import BERN, TRUSTED, made
+from tests.spec.running_app import BERN, TRUSTED, make_tool
 
 
 class DoubtfulStore(MemoryStore):
@@ -42,7 +42,7 @@ def test_an_action_in_doubt_is_no_success(at: int, codes: set[str], writes: bool
 
     async def story() -> None:
         store, executor = DoubtfulStore(at, writes=writes), ScriptedExecutor(default=1)
-        async with memory_app(tools=[made()], executors=[executor], policy=TRUSTED, store=store) as app:
+        async with memory_app(tools=[make_tool()], executors=[executor], policy=TRUSTED, store=store) as app:
             store.is_armed = True
             result = await app.surface().call("search", BERN, idempotency_key=key)
             assert isinstance(result, Result) and result.error is not None
@@ -62,7 +62,7 @@ def test_a_question_in_doubt_is_told_as_it_is(writes: bool) -> None:
 
     async def story() -> None:
         store, executor = DoubtfulStore(1, writes=writes), ScriptedExecutor(default=1)
-        tool = made(approval_required=True)
+        tool = make_tool(approval_required=True)
         async with memory_app(tools=[tool], executors=[executor], store=store) as app:
             store.is_armed = True
             outcome: Any = await app.surface().call("search", BERN)

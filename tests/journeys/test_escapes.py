@@ -28,7 +28,7 @@ from ferrule.infra.processes.sandbox import Bubblewrap, find_bubblewrap
 from ferrule.model.result import Result
 from ferrule.model.story import Story
 from tests.runtime.builtins.scene import manifest, refused, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 SECRET = "c4nary-of-the-escape-artist"
 TOOLS: dict[str, dict[str, Any]] = {
@@ -164,7 +164,7 @@ def picture_of(root: Path) -> dict[str, bytes | None]:
     return found
 
 
-@played
+@run_async
 async def test_no_path_leads_out(workspace: Path) -> None:
     """ADL-23, ADL-24, ADL-26, ADL-27: read, write and edit; nothing outside is read, made or changed."""
     outside = workspace.parent / "outside" / "secret.txt"
@@ -196,7 +196,7 @@ async def test_no_path_leads_out(workspace: Path) -> None:
         assert json.loads((await tried(app, "read", file_path="notes/a.txt")).result.text)["content"] == "inside\n"
 
 
-@played
+@run_async
 async def test_nothing_that_decides_what_is_allowed_is_reached(workspace: Path) -> None:
     """Keys, ledger, settings and policy cannot be read or written; neither can code that the settings name, nor anything
     that Python would run in its place."""
@@ -269,7 +269,7 @@ async def _commands(workspace: Path) -> None:
         assert (await tried(app, "bash", command="cat notes/a.txt")).result.error is None
 
 
-@played
+@run_async
 async def test_a_folder_that_is_swapped_all_the_time_never_leads_out(workspace: Path) -> None:
     """A thread exchanges a folder and a link to the outside while calls of three tools go through it."""
     inside, outside = workspace / "notes/deep", workspace.parent / "outside"
@@ -365,7 +365,7 @@ def trap() -> Iterator[int]:
         server.server_close()
 
 
-@played
+@run_async
 async def test_no_address_leads_in(workspace: Path) -> None:
     """ADL-28, promise 9: no spelling of a private address is dialled, and no name that leads to one."""
     with trap() as port:
@@ -396,7 +396,7 @@ async def test_no_address_leads_in(workspace: Path) -> None:
     assert not list((workspace / "downloads").iterdir())
 
 
-@played
+@run_async
 async def test_a_listed_host_opens_itself_and_nothing_else(workspace: Path) -> None:
     """`[network] allow` names a host and a port: other ports, other spellings of it, redirects from it, and endless, huge or
     compressed answers get nowhere."""
@@ -424,7 +424,7 @@ async def test_a_listed_host_opens_itself_and_nothing_else(workspace: Path) -> N
             await check_refused(app, [saved], "sandbox_violation")
 
 
-@played
+@run_async
 async def test_a_name_that_changes_its_address_is_dialled_where_it_was_judged(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

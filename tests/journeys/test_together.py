@@ -26,7 +26,7 @@ from ferrule.testing import memory_app
 from tests.journeys.promises import check_lives
 from tests.journeys.troupe import NAMES, TOOLS, Calm, Part, Troupe
 from tests.journeys.virtual_time import LoopClock, VirtualLoop, in_virtual_time
-from tests.spec.scene import TRUSTED
+from tests.spec.running_app import TRUSTED
 
 _SOAK = int(os.environ.get("FERRULE_SOAK", "0"))
 logging.getLogger("ferrule.pipeline").addFilter(lambda record: "nobody planned this" not in str(record.exc_info))

@@ -22,7 +22,7 @@ from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked
 from tests.runtime.executors.human.desk import definition as human
 from tests.runtime.executors.lambda_.tools import function_tool
 from tests.runtime.executors.queue.tools import account, calling, queue_tool, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 GRAPH = "00000003-0000-0000-c000-000000000000"
 """Microsoft Graph as an application: a token for it reads everybody's mail."""
@@ -40,7 +40,7 @@ def _blocked(result: Any) -> None:
     "audience", [GRAPH, "api://payroll", "https://management.azure.com", "https://graph.microsoft.com"]
 )
 def test_no_token_for_another_application_of_azure_is_made_for_a_stranger(audience: str) -> None:
-    @played
+    @run_async
     async def story() -> None:
         with microsoft() as azure:
             tool = function_tool("ask", "azure", f"{STRANGER}/api/x", **{"x-audience": audience})
@@ -53,7 +53,7 @@ def test_no_token_for_another_application_of_azure_is_made_for_a_stranger(audien
 
 @pytest.mark.parametrize("audience", [GRAPH, "api://payroll"])
 def test_no_broker_is_shown_a_token_for_another_application(audience: str) -> None:
-    @played
+    @run_async
     async def story() -> None:
         with microsoft() as azure:
             written = {"scheme": "oauth2", "provider": "azure", "function_id": f"{STRANGER}/token", "scopes": ["a"]}
@@ -76,7 +76,7 @@ def test_no_broker_is_shown_a_token_for_another_application(audience: str) -> No
 def test_no_token_for_another_service_of_google_is_made_for_a_stranger() -> None:
     """Anybody can have an address at run.app."""
 
-    @played
+    @run_async
     async def story() -> None:
         with google() as gcp:
             said = {"x-url": "https://collector-abc.a.run.app", "x-audience": "https://payroll-xyz.a.run.app"}
@@ -100,7 +100,7 @@ def test_no_token_for_another_service_of_google_is_made_for_a_stranger() -> None
 def test_no_request_that_is_signed_for_sqs_goes_to_a_stranger(url: str) -> None:
     """It carries the session token of the process."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with calling(queue_tool("ask", "aws", url), env={**AMAZON, "AWS_REGION": "eu-west-1"}) as app:
             result = await run(app, "ask")
@@ -124,7 +124,7 @@ def test_no_signature_of_a_shared_key_goes_where_it_could_be_used_again(
 ) -> None:
     """What a storage account signs does not name its host, and what goes without TLS is anybody's."""
 
-    @played
+    @run_async
     async def story() -> None:
         tool = queue_tool("ask", "azure", url, credentials=account(), **{"x-service": service})
         async with calling(tool, env={"ACCOUNT": json.dumps(secret)}) as app:
@@ -138,7 +138,7 @@ def test_no_signature_of_a_shared_key_goes_where_it_could_be_used_again(
 def test_no_login_token_of_rds_goes_to_a_stranger() -> None:
     """The definition of an `iam-role` names the host."""
 
-    @played
+    @run_async
     async def story() -> None:
         for engine in ("postgresql", "mysql"):
             tool = aml("rows", f"""\
@@ -157,7 +157,7 @@ def test_no_login_token_of_rds_goes_to_a_stranger() -> None:
 
 @pytest.mark.parametrize(("claim", "is_told"), [("c-1", True), ("..", False), (".", False), ("../../admin", True)])
 def test_an_argument_of_a_person_s_task_does_not_leave_its_segment_of_the_path(claim: str, is_told: bool) -> None:
-    @played
+    @run_async
     async def story() -> None:
         with far(lambda asked: Reply(200, b"")) as server:
             reach = f"  type: rest-api\n  base_url: {server.url}\n  endpoint: POST /tasks/{{claim}}/new"

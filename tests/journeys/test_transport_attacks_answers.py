@@ -22,7 +22,7 @@ from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, person
 from tests.runtime.executors.human.desk import definition as human
 from tests.runtime.executors.mcp.play import far_app, play, program
 from tests.runtime.executors.rest.tools import definition
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 AGENT = Identity("ann", "mcp:1", frozenset({APPROVE, CALL}))
 FAR_FUTURE = 4_000_000_000_000_000
@@ -52,7 +52,7 @@ def test_the_question_of_a_server_is_answered_by_people_only(tmp_path: Path) -> 
     play(story)
 
 
-@played
+@run_async
 async def test_a_task_takes_no_token_of_another_call_key_or_time() -> None:
     tokens: list[str] = []
 
@@ -81,7 +81,7 @@ async def test_a_task_takes_no_token_of_another_call_key_or_time() -> None:
             assert isinstance(finished, Result) and finished.structured_content == GOOD
 
 
-@played
+@run_async
 async def test_an_approval_is_given_by_no_channel_of_answers() -> None:
     with far(lambda one: Reply(200, {}, {"Content-Type": "application/json"})) as server:
         tool = definition("POST /pay", base_url=server.url, tool_id="pay-out", kind="action")
@@ -100,7 +100,7 @@ async def test_an_approval_is_given_by_no_channel_of_answers() -> None:
         assert not server.asked
 
 
-@played
+@run_async
 async def test_what_was_kept_is_given_to_nobody_once_its_tool_is_turned_off() -> None:
     with far(lambda one: Reply(200, {"text": "kept"}, {"Content-Type": "application/json"})) as server:
         transport = f"  type: rest-api\n  base_url: {server.url}\n  endpoint: GET /x\n  credentials: {{scheme: none}}"

@@ -17,7 +17,7 @@ from tests.infra.clouds.far import Asked, Reply, far
 from tests.runtime.executors.lambda_.tools import function_tool
 from tests.runtime.executors.queue.tools import calling, run
 from tests.runtime.executors.rest.tools import definition
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 SECRET = "Kv9qZx7w" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=1700))
 """As long as a token of Azure, or a private key."""
@@ -60,7 +60,7 @@ def _repeating(before: int) -> Any:
 
 @pytest.mark.parametrize("before", [1_980, 1_200, 7_990, 65_500])
 def test_what_a_system_repeats_in_ids_and_long_words_is_not_kept_in_part(before: int) -> None:
-    @played
+    @run_async
     async def story() -> None:
         credentials = {"scheme": "bearer-token", "source": "env", "name": "TOKEN"}
         with far(_repeating(before)) as server:
@@ -81,7 +81,7 @@ def test_what_a_system_repeats_in_ids_and_long_words_is_not_kept_in_part(before:
     story()
 
 
-@played
+@run_async
 async def test_a_secret_in_the_host_of_a_redirect_is_not_told_in_small_letters() -> None:
     secret = "Kv9qZx7wABCdefGHIjklMNO"
 

@@ -25,7 +25,7 @@ from ferrule.runtime.executors.queue.channel import ReceivedMessage
 from ferrule.runtime.executors.queue.receiver import QueueReceiver, SetAside
 from ferrule.settings import Settings
 from ferrule.testing import memory_app
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 SERVER = Path(__file__).with_name("flooding_server.py")
 LIMIT = 200_000
@@ -70,7 +70,7 @@ def test_a_program_that_never_stops_is_stopped(kind: str, expected: set[str]) ->
     asyncio.run(asyncio.wait_for(story(), 60))
 
 
-@played
+@run_async
 async def test_a_line_without_end_is_not_kept_while_its_program_is_ended() -> None:
     program = ServerProgram(1_000)
     for _ in range(1_000):
@@ -79,7 +79,7 @@ async def test_a_line_without_end_is_not_kept_while_its_program_is_ended() -> No
     assert sum(map(len, program._rest)) + sum(map(len, program._lines)) <= 2_000
 
 
-@played
+@run_async
 async def test_thousands_of_messages_that_nobody_can_use_take_little_room(tmp_path: Path) -> None:
     gone: list[int] = []
 

@@ -30,7 +30,7 @@ from tests.runtime.executors.human.desk import definition as human
 from tests.runtime.executors.lambda_.tools import function_tool
 from tests.runtime.executors.queue.tools import calling, queue_tool, run
 from tests.runtime.executors.rest.tools import definition
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 JUDGED = "judged.example"
 
@@ -54,7 +54,7 @@ def broker() -> Iterator[str]:
     yield str(one.port)
 
 
-@played
+@run_async
 async def test_a_broker_of_kafka_is_dialled_where_it_was_judged(broker: str) -> None:
     tool = queue_tool("fire", "kafka", f"kafka://{JUDGED}:{broker}/jobs")
     async with calling(tool, allow=(JUDGED, "127.0.0.1")) as app:
@@ -91,7 +91,7 @@ class Client:
         return self._conns[node_id, group]
 
 
-@played
+@run_async
 async def test_brokers_that_a_cluster_names_are_dialled_where_they_were_judged() -> None:
     answers = {"a.example": ["198.51.100.1", "93.184.216.34"], "b.example": ["169.254.169.254"]}
     asked: list[str] = []
@@ -111,7 +111,7 @@ async def test_brokers_that_a_cluster_names_are_dialled_where_they_were_judged()
         await dialling.demand_cluster(client)
 
 
-@played
+@run_async
 async def test_a_certificate_is_asked_for_the_name_that_led_to_the_address(tmp_path: Path) -> None:
     authority, shown = Authority(tmp_path), list[str | None]()
     serves = authority.server(JUDGED)
@@ -180,7 +180,7 @@ def _tools(url: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(("kind", "name"), [("rest", "rest"), ("mcp", "mcp-tool"), ("function", "function")])
 def test_a_name_is_looked_up_once_over_http(kind: str, name: str) -> None:
-    @played
+    @run_async
     async def story() -> None:
         with far(_serves) as server:
             tool = _tools(server.url.replace("127.0.0.1", JUDGED))[kind]
@@ -196,7 +196,7 @@ def test_a_name_is_looked_up_once_over_http(kind: str, name: str) -> None:
     story()
 
 
-@played
+@run_async
 async def test_a_task_of_a_person_goes_to_the_name_that_was_judged() -> None:
     with far(_serves) as server:
         async with calling(
@@ -208,7 +208,7 @@ async def test_a_task_of_a_person_goes_to_the_name_that_was_judged() -> None:
 
 @pytest.mark.parametrize("place", [postgres, mariadb])
 def test_a_name_is_looked_up_once_by_databases(place: Any) -> None:
-    @played
+    @run_async
     async def story() -> None:
         async with place() as found:
             tool = _database(found.engine)

@@ -13,7 +13,7 @@ from ferrule.model.result import Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.approval.inbox_item import InboxItem
 from ferrule.testing import ScriptedApprover, ScriptedExecutor, memory_app
-from tests.spec.scene import made
+from tests.spec.running_app import make_tool
 
 SAID = {"amount": 1000, "notes": ["a"]}
 SCHEMA = {
@@ -66,9 +66,12 @@ def _vandalise(subject: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("tool", "policy"),
     [
-        (made("pay", SCHEMA), JUDGE + POLICY),
-        (made("pay", SCHEMA, is_read_only="classifier:vandal"), POLICY),
-        (made("pay", SCHEMA, is_read_only="classifier:vandal", interface={"deny_before_io": True}), JUDGE + POLICY),
+        (make_tool("pay", SCHEMA), JUDGE + POLICY),
+        (make_tool("pay", SCHEMA, is_read_only="classifier:vandal"), POLICY),
+        (
+            make_tool("pay", SCHEMA, is_read_only="classifier:vandal", interface={"deny_before_io": True}),
+            JUDGE + POLICY,
+        ),
     ],
 )
 def test_a_classifier_changes_nothing_of_what_it_judges(tool: Tool, policy: str, is_late: bool) -> None:
@@ -119,7 +122,7 @@ def test_an_approver_changes_nothing_of_what_is_shown() -> None:
 
     async def story() -> None:
         executor = ScriptedExecutor(default=1)
-        tool = made("pay", SCHEMA, approval_required=True)
+        tool = make_tool("pay", SCHEMA, approval_required=True)
 
         def yes(item: InboxItem) -> bool:
             _vandalise(item.input)

@@ -16,7 +16,7 @@ from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
 from ferrule.testing import ScriptedExecutor, memory_app
-from tests.spec.scene import BERN, TRUSTED, made
+from tests.spec.running_app import BERN, TRUSTED, make_tool
 
 _STORES: dict[str, Callable[[Path], Any]] = {
     "memory": lambda folder: MemoryStore(),
@@ -49,7 +49,9 @@ def test_a_call_on_its_way_stops_at_the_off_switch(kind: str, tmp_path: Path) ->
     async def story() -> None:
         door, executor = _Door(), ScriptedExecutor(default=1)
         store = _STORES[kind](tmp_path)
-        async with memory_app(tools=[made()], executors=[executor], policy=TRUSTED, hooks=[door], store=store) as app:
+        async with memory_app(
+            tools=[make_tool()], executors=[executor], policy=TRUSTED, hooks=[door], store=store
+        ) as app:
             task = asyncio.create_task(app.surface().call("search", BERN))
             await asyncio.wait_for(door.reached.wait(), 5)
             await app.disable("shop.search", by="ada")
@@ -79,7 +81,7 @@ def test_waiting_costs_next_to_nothing_while_others_call(kind: str, tmp_path: Pa
             return found
 
         store.rows_of = counted
-        tools = [made("ask", approval_required=True), made("look", is_read_only=True)]
+        tools = [make_tool("ask", approval_required=True), make_tool("look", is_read_only=True)]
         policy = '[[rules]]\nid = "free"\ndecision = "allow"\ntool = "shop.look"\n'
         async with memory_app(tools=tools, executors=[ScriptedExecutor(default=1)], policy=policy, store=store) as app:
             surface = app.surface()

@@ -15,14 +15,14 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Output, Run, Su
 from ferrule.contracts.policy import Classification
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.tool import Tool
-from tests.spec.scene import made
+from tests.spec.running_app import make_tool
 
 _SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}, "key": {"type": "string"}}, "required": ["n"]}
 _QUIET: dict[str, Any] = {"is_destructive": False, "is_open_world": False}
 
 
 def _tool(name: str, *, safe: Any, reads: bool = False, **more: Any) -> Tool:
-    return made(name, _SCHEMA, is_concurrency_safe=safe, is_read_only=reads, **_QUIET, **more)
+    return make_tool(name, _SCHEMA, is_concurrency_safe=safe, is_read_only=reads, **_QUIET, **more)
 
 
 TOOLS = (

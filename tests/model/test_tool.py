@@ -19,7 +19,7 @@ from ferrule.model.tool import (
     raw,
     risk_of,
 )
-from tests.spec.scene import made
+from tests.spec.running_app import make_tool
 
 
 def test_what_nobody_stated_fails_closed_and_is_marked() -> None:
@@ -68,7 +68,7 @@ def test_an_exposure_says_what_it_is_when_it_is_written(exposure: Exposure) -> N
     ],
 )
 def test_a_risk_nobody_states_is_what_the_facts_allow(profile: Any, is_read_only: bool | str, risk: str) -> None:
-    assert risk_of(made(is_read_only=is_read_only), {"permission_profile": profile}) == risk
+    assert risk_of(make_tool(is_read_only=is_read_only), {"permission_profile": profile}) == risk
 
 
 @pytest.mark.parametrize("stated", [None, 7, [], "high"])

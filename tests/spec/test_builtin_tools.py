@@ -19,7 +19,7 @@ from ferrule.model.diagnostic import Report
 from ferrule.model.result import Result
 from ferrule.model.story import Story
 from tests.runtime.builtins.web import answer, redirect, web
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 RESERVED = ("read", "bash", "write", "edit", "fetch")
 PARAMETERS: dict[str, tuple[set[str], set[str]]] = {
@@ -91,7 +91,7 @@ async def workshop(root: Path, environment: dict[str, str] | None = None, /, **t
 def test_adl_17_five_ids_are_reserved(tmp_path: Path) -> None:
     """ADL-17, ADL-18: listed alone each is a tool with its canonical name, parameters and tags; nothing else is there."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with workshop(tmp_path, **{name: {} for name in RESERVED}) as on:
             shown = {each.name: each for each in on.surface.tools().tools}
@@ -114,7 +114,7 @@ def test_adl_17_other_ids_and_other_cases_are_a_users_own(tmp_path: Path) -> Non
     """ADL-17, ADL-10: `search` and `Read` alone are no tools."""
     for name in ("search", "Read"):
 
-        @played
+        @run_async
         async def story(name: str = name) -> None:
             with pytest.raises(BuildRefused) as refused:
                 async with workshop(tmp_path / name, **{name: {}}):
@@ -129,7 +129,7 @@ def test_adl_17_other_ids_and_other_cases_are_a_users_own(tmp_path: Path) -> Non
 def test_adl_20_a_tool_that_is_not_enabled_says_which_setting_enables_it(tmp_path: Path) -> None:
     """ADL-20: it is listed, and a call of it is an error."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with workshop(tmp_path, read={"enabled": False}) as on:
             result = await on.call("read", file_path="a.txt")
@@ -156,7 +156,7 @@ def test_adl_22_the_environment_wins_over_the_manifest_over_the_default(
 ) -> None:
     """ADL-22, ADL-23: of the window that `read` gives."""
 
-    @played
+    @run_async
     async def story() -> None:
         (tmp_path / "long.txt").write_text("".join(f"{number}\n" for number in range(2500)), encoding="utf-8")
         async with workshop(tmp_path, environment, read=manifest) as on:
@@ -169,7 +169,7 @@ def test_adl_22_the_environment_wins_over_the_manifest_over_the_default(
 def test_adl_22_the_environment_switches_a_tool_off(tmp_path: Path, variable: str) -> None:
     """ADL-22: by the kill switch of one target, or by the setting of the other."""
 
-    @played
+    @run_async
     async def story() -> None:
         value = "true" if variable.startswith("A2A") else "false"
         (tmp_path / "a.txt").write_text("a", encoding="utf-8")
@@ -182,7 +182,7 @@ def test_adl_22_the_environment_switches_a_tool_off(tmp_path: Path, variable: st
 def test_adl_22_the_environment_switches_a_tool_on(tmp_path: Path) -> None:
     """ADL-22: one that the manifest lists and leaves off; the environment has the last word."""
 
-    @played
+    @run_async
     async def story() -> None:
         (tmp_path / "a.txt").write_text("a", encoding="utf-8")
         async with workshop(tmp_path, {"TOOLS_READ_ENABLED": "true"}, read={"enabled": False}) as on:
@@ -194,7 +194,7 @@ def test_adl_22_the_environment_switches_a_tool_on(tmp_path: Path) -> None:
 def test_adl_22_lists_are_separated_by_commas(tmp_path: Path) -> None:
     """ADL-22, ADL-26"""
 
-    @played
+    @run_async
     async def story() -> None:
         environment = {"TOOLS_WRITE_ALLOWED_ROOTS": "notes, drafts"}
         async with workshop(tmp_path, environment, write={"allowed_roots": ["other"]}) as on:
@@ -208,7 +208,7 @@ def test_adl_22_lists_are_separated_by_commas(tmp_path: Path) -> None:
 def test_adl_23_read_gives_a_slice(tmp_path: Path) -> None:
     """ADL-23: six fields, lines counted from 1; pictures are refused."""
 
-    @played
+    @run_async
     async def story() -> None:
         (tmp_path / "five.txt").write_text("1\n2\n3\n4\n5\n", encoding="utf-8")
         async with workshop(tmp_path, read={}) as on:
@@ -225,7 +225,7 @@ def test_adl_23_read_gives_a_slice(tmp_path: Path) -> None:
 def test_adl_24_nothing_leads_out_of_the_roots(tmp_path: Path) -> None:
     """ADL-24: neither `..`, nor an absolute path, nor a link; inside, all of them do."""
 
-    @played
+    @run_async
     async def story() -> None:
         root = tmp_path / "work"
         (root / "inside").mkdir(parents=True)
@@ -250,7 +250,7 @@ def test_adl_24_nothing_leads_out_of_the_roots(tmp_path: Path) -> None:
 def test_adl_25_bash_runs_what_the_whitelist_lets(tmp_path: Path) -> None:
     """ADL-25: `ls -l` is fine, `lsof` is not, chaining is refused whatever the list says; four fields."""
 
-    @played
+    @run_async
     async def story() -> None:
         (tmp_path / "here.txt").touch()
         async with workshop(tmp_path, bash={"whitelist": ["ls", "echo hello"]}) as on:
@@ -280,7 +280,7 @@ def test_adl_25_bash_runs_what_the_whitelist_lets(tmp_path: Path) -> None:
 def test_adl_25_a_command_that_takes_too_long(tmp_path: Path) -> None:
     """ADL-25, ADL-22: exit code -1 and an error; the environment's limit wins."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with workshop(tmp_path, {"TOOLS_BASH_TIMEOUT_SECONDS": "1"}, bash={"timeout_seconds": 60}) as on:
             result = await on.call("bash", command="sleep 20")
@@ -294,7 +294,7 @@ def test_adl_25_a_command_that_takes_too_long(tmp_path: Path) -> None:
 def test_at_203_progress_of_a_command(tmp_path: Path) -> None:
     """AT-203: time, bytes of both outputs, lines, the time limit and the exit code."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with workshop(tmp_path, bash={"timeout_seconds": 7}) as on:
             result = await on.call("bash", command="sh -c 'echo one; echo two; echo oops >&2; exit 3'")
@@ -316,7 +316,7 @@ def test_at_203_progress_of_a_command(tmp_path: Path) -> None:
 def test_adl_26_write_makes_folders(tmp_path: Path) -> None:
     """ADL-26: two fields, bytes counted; an old file is replaced; roots hold."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with workshop(tmp_path, write={"allowed_roots": ["out"]}) as on:
             given = await on.gives("write", file_path="out/deep/er/a.txt", content="grüezi")
@@ -333,7 +333,7 @@ def test_adl_26_write_makes_folders(tmp_path: Path) -> None:
 def test_adl_27_edit_replaces_what_occurs_once(tmp_path: Path) -> None:
     """ADL-27: none, two and nothing at all are errors, and the file stays as it was."""
 
-    @played
+    @run_async
     async def story() -> None:
         file = tmp_path / "a.txt"
         file.write_text("one two two three", encoding="utf-8")
@@ -352,7 +352,7 @@ def test_adl_27_edit_replaces_what_occurs_once(tmp_path: Path) -> None:
 def test_adl_28_fetch_gets_what_it_may(tmp_path: Path) -> None:
     """ADL-28: fields, truncation, hosts, schemes, methods."""
 
-    @played
+    @run_async
     async def story() -> None:
         with web(index=answer(b"x" * 100, Content_Type="text/plain")) as server:
             async with workshop(tmp_path, fetch={"allowed_domains": ["127.0.0.1"], "max_bytes": 10}) as on:
@@ -371,7 +371,7 @@ def test_adl_28_fetch_gets_what_it_may(tmp_path: Path) -> None:
 def test_adl_28_redirects_are_judged_again(tmp_path: Path) -> None:
     """ADL-28: one that leads to a host that is not listed is not followed."""
 
-    @played
+    @run_async
     async def story() -> None:
         with web(index=redirect("http://other.example/"), inner=redirect("/page"), page=answer(b"here")) as server:
             async with workshop(tmp_path, fetch={"allowed_domains": ["127.0.0.1"]}) as on:
@@ -384,7 +384,7 @@ def test_adl_28_redirects_are_judged_again(tmp_path: Path) -> None:
 def test_adl_28_downloads_have_to_be_allowed_and_stay_in_their_folder(tmp_path: Path) -> None:
     """ADL-28: off by default, relative, without `..`, not with HEAD."""
 
-    @played
+    @run_async
     async def story() -> None:
         with web(index=answer(b"bytes")) as server:
             async with workshop(tmp_path / "off", fetch={"download_dir": "saved"}) as on:
@@ -441,7 +441,7 @@ def find_order(id, logger, orders, orders_config):
 
 
 def played_in(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    played(story)()
+    run_async(story)()
 
 
 def test_adl_30_a_function_is_given_what_its_manifest_injects(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,8 +14,8 @@ from ferrule.model.persistence import ResultSettings
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.functions import tool
-from tests.spec.scene import BERN, Scene, made, played, scene
-from tests.spec.together import Bench, in_flight, until
+from tests.spec.gated_runs import GatedRuns, list_calls_in_flight, wait_until
+from tests.spec.running_app import BERN, RunningApp, make_tool, run_async, running_app
 
 REQUESTED, ACKNOWLEDGED, FAILED = (f"tool.invocation.cancel_{word}" for word in ("requested", "acknowledged", "failed"))
 FLAGS = {
@@ -41,21 +41,21 @@ async def stops(city: str) -> str:
     return city
 
 
-async def told(on: Scene, of: Any) -> list[str]:
+async def told(on: RunningApp, of: Any) -> list[str]:
     """The events about stopping a call, in order."""
     call_id = of if isinstance(of, str) else of.invocation_id
     return [
         event.event_type
-        for event in await on.events()
+        for event in await on.read_events()
         if event.invocation_id == call_id and event.event_type in (REQUESTED, ACKNOWLEDGED, FAILED)
     ]
 
 
-async def running(on: Scene, name: str) -> tuple[asyncio.Task[Any], str]:
+async def running(on: RunningApp, name: str) -> tuple[asyncio.Task[Any], str]:
     """A call whose tool runs, and its id."""
     calling = asyncio.create_task(on.surface.call(name, BERN))
-    await until(lambda: any(live.stage == "running" for live in on.app.services.live.calls.values()))
-    [call_id] = in_flight(on.app)
+    await wait_until(lambda: any(live.stage == "running" for live in on.app.services.live.calls.values()))
+    [call_id] = list_calls_in_flight(on.app)
     return calling, call_id
 
 
@@ -63,10 +63,10 @@ async def running(on: Scene, name: str) -> tuple[asyncio.Task[Any], str]:
 
 
 @pytest.mark.parametrize(("name", "can_cancel"), [("thread", False), ("stops", True), ("search", True)])
-@played
+@run_async
 async def test_at_194_what_a_runner_cannot_do_is_said(name: str, can_cancel: bool) -> None:
     """AT-194, AT-205: every flag of its profile is there, as yes or no; whether it can be stopped is one of them."""
-    async with scene(made(), thread, stops) as on:
+    async with running_app(make_tool(), thread, stops) as on:
         profile = on.surface.session.find(name).support.to_record()
         assert set(profile) == FLAGS
         assert all(isinstance(flag, bool) for flag in profile.values())
@@ -78,13 +78,13 @@ async def test_at_194_what_a_runner_cannot_do_is_said(name: str, can_cancel: boo
     assert not any(Support(timeout=False, result_persistence=False).to_record().values())
 
 
-@played
+@run_async
 async def test_at_205_a_tool_that_cannot_be_stopped_is_not_said_to_be() -> None:
     """AT-205, AT-194, AT-277, AT-206, AT-207: the answer says so, the call goes on, and its real result is delivered."""
     LATCH.update(go=threading.Event(), begun=threading.Event())
-    async with scene(thread) as on:
+    async with running_app(thread) as on:
         calling, call_id = await running(on, "thread")
-        await until(LATCH["begun"].is_set)
+        await wait_until(LATCH["begun"].is_set)
         answer = await on.surface.cancel(call_id, "enough", within=0.05)
         assert answer is not None
         assert (answer.outcome, answer.is_supported, answer.is_acknowledged) == ("requested", False, False)
@@ -93,13 +93,13 @@ async def test_at_205_a_tool_that_cannot_be_stopped_is_not_said_to_be() -> None:
         result = await calling
         assert (result.status, result.text) == ("succeeded", "done with Bern")
         assert await told(on, result) == [REQUESTED, FAILED]
-        [request] = (await on.whole(result))["cancellation"]["requests"]
+        [request] = (await on.read_full_record(result))["cancellation"]["requests"]
         assert (request["outcome"], request["reason"], request["by"]) == ("cancel_failed", "enough", "ada")
         assert "acknowledged_at" not in request
         assert request["requested_at"] <= request["settled_at"]
 
 
-@played
+@run_async
 async def test_at_277_what_is_not_there_is_refused_in_so_many_words() -> None:
     """AT-277, AT-194: a writer where there is no store to write to."""
     refused: list[str] = []
@@ -114,17 +114,17 @@ async def test_at_277_what_is_not_there_is_refused_in_so_many_words() -> None:
             raise
         return "kept"
 
-    async with scene(writes, results=ResultSettings(store="none")) as on:
+    async with running_app(writes, results=ResultSettings(store="none")) as on:
         result = await on.call("writes", {})
         assert refused == ["capability_gap"]
         assert result.error is not None
         assert result.error.error_class == "capability_gap"
 
 
-@played
+@run_async
 async def test_at_277_a_kind_that_nothing_runs_is_a_gap() -> None:
     """AT-277: it is not tried with something that might do."""
-    async with scene(made("browse", tool_kind="browser_action"), default=UNSET) as on:
+    async with running_app(make_tool("browse", tool_kind="browser_action"), default=UNSET) as on:
         result = await on.call("browse")
         assert result.error is not None
         assert result.error.error_class in ("capability_gap", "setup_required")
@@ -134,10 +134,10 @@ async def test_at_277_a_kind_that_nothing_runs_is_a_gap() -> None:
 # Requests and what comes of them
 
 
-@played
+@run_async
 async def test_at_207_asked_heard_and_canceled_are_three_facts() -> None:
     """AT-207, AT-206, AT-208: each with its time; the reason is on the result."""
-    async with scene(stops) as on:
+    async with running_app(stops) as on:
         calling, call_id = await running(on, "stops")
         answer = await on.surface.cancel(call_id, "the user pressed stop")
         assert answer is not None
@@ -146,15 +146,15 @@ async def test_at_207_asked_heard_and_canceled_are_three_facts() -> None:
         assert (result.status, result.abort_reason) == ("canceled", "user_interruption")
         assert "the user pressed stop" in result.error.message
         assert await told(on, result) == [REQUESTED, ACKNOWLEDGED]
-        [request] = (await on.whole(result))["cancellation"]["requests"]
+        [request] = (await on.read_full_record(result))["cancellation"]["requests"]
         assert request["outcome"] == "canceled"
         assert request["requested_at"] <= request["acknowledged_at"]
 
 
-@played
+@run_async
 async def test_at_206_a_request_that_comes_too_late_is_on_record() -> None:
     """AT-206: the call had ended; nothing of it changes."""
-    async with scene() as on:
+    async with running_app() as on:
         result = await on.call()
         answer = await on.surface.cancel(result.invocation_id)
         assert answer is not None
@@ -164,59 +164,59 @@ async def test_at_206_a_request_that_comes_too_late_is_on_record() -> None:
         assert await on.app.result(result.invocation_id) == result
 
 
-@played
+@run_async
 async def test_at_206_every_request_is_told() -> None:
     """AT-206: the second one too, although the first one counts."""
     LATCH.update(go=threading.Event(), begun=threading.Event())
-    async with scene(thread) as on:
+    async with running_app(thread) as on:
         calling, call_id = await running(on, "thread")
         await on.surface.cancel(call_id, "once", within=0)
         await on.surface.cancel(call_id, "twice", within=0)
         LATCH["go"].set()
         result = await calling
         assert (await told(on, result)).count(REQUESTED) == 2
-        reasons = [request["reason"] for request in (await on.whole(result))["cancellation"]["requests"]]
+        reasons = [request["reason"] for request in (await on.read_full_record(result))["cancellation"]["requests"]]
         assert reasons == ["once", "twice"]
 
 
-@played
+@run_async
 async def test_at_206_what_is_not_yours_does_not_exist() -> None:
     """AT-206: a stranger's request says nothing about the call, and leaves nothing on its record."""
-    async with scene() as on:
+    async with running_app() as on:
         result = await on.call()
         assert await on.app.surface(principal="eve").cancel(result.invocation_id) is None
         assert await on.surface.cancel("inv_nothing") is None
         assert await told(on, result) == []
 
 
-@played
+@run_async
 async def test_at_209_a_queued_call_can_be_canceled() -> None:
     """AT-209: whatever its tool can do: it has not begun."""
-    bench = Bench("Bern")
-    async with scene(made("act"), thread, default=bench.work) as on:
+    bench = GatedRuns("Bern")
+    async with running_app(make_tool("act"), thread, default=bench.work) as on:
         first = asyncio.create_task(on.surface.call("act", BERN))
-        await until(lambda: bench.has_begun("Bern"))
+        await wait_until(lambda: bench.has_begun("Bern"))
         second = asyncio.create_task(on.surface.call("thread", BERN))
-        await until(lambda: len(in_flight(on.app)) == 2)
-        queued = in_flight(on.app)[1]
-        await until(lambda: on.app.services.live.calls[queued].stage == "queued")
+        await wait_until(lambda: len(list_calls_in_flight(on.app)) == 2)
+        queued = list_calls_in_flight(on.app)[1]
+        await wait_until(lambda: on.app.services.live.calls[queued].stage == "queued")
         answer = await on.surface.cancel(queued)
         assert answer is not None
         assert (answer.outcome, answer.is_supported) == ("canceled", True)
         result = await second
         assert isinstance(result, Result)
         assert (result.status, result.abort_reason) == ("canceled", "user_interruption")
-        assert "started_at" not in await on.record(result)
+        assert "started_at" not in await on.read_record(result)
         assert await told(on, result) == [REQUESTED, ACKNOWLEDGED]
-        bench.let_go()
+        bench.open_gates()
         assert not (await first).is_error
 
 
-@played
+@run_async
 async def test_at_209_a_call_that_waits_for_a_person_can_be_canceled() -> None:
     """AT-209, AT-208: it ends as canceled, and can no longer be approved."""
     ask = '[[rules]]\ndecision = "ask"\ntool = "*"\n'
-    async with scene(thread, policy=ask) as on:
+    async with running_app(thread, policy=ask) as on:
         waiting = await on.surface.call("thread", BERN)
         assert isinstance(waiting, Pending)
         answer = await on.surface.cancel(waiting.invocation_id, "never mind")
@@ -226,27 +226,27 @@ async def test_at_209_a_call_that_waits_for_a_person_can_be_canceled() -> None:
         assert isinstance(result, Result)
         assert (result.status, result.abort_reason) == ("canceled", "user_interruption")
         assert await told(on, result) == [REQUESTED, ACKNOWLEDGED]
-        assert (await on.states(result))[-2:] == ["awaiting_approval", "canceled"]
+        assert (await on.read_states(result))[-2:] == ["awaiting_approval", "canceled"]
         assert not await on.app.store.open_calls()
 
 
-@played
+@run_async
 async def test_at_208_a_call_whose_turn_does_not_come_has_a_reason() -> None:
     """AT-208, AT-210: its deadline passed while it waited."""
-    bench = Bench("Bern")
-    async with scene(made("act"), default=bench.work, scheduler=SchedulerPolicy(max_parallel=1)) as on:
+    bench = GatedRuns("Bern")
+    async with running_app(make_tool("act"), default=bench.work, scheduler=SchedulerPolicy(max_parallel=1)) as on:
         first = asyncio.create_task(on.surface.call("act", BERN))
-        await until(lambda: bench.has_begun("Bern"))
+        await wait_until(lambda: bench.has_begun("Bern"))
         result = await on.call("act", {"city": "Rome"}, timeout_seconds=0.05)
         assert (result.status, result.abort_reason, result.synthetic) == ("timed_out", "timeout", True)
-        bench.let_go()
+        bench.open_gates()
         await first
 
 
-@played
+@run_async
 async def test_at_208_closing_the_app_ends_what_runs() -> None:
     """AT-208: with the reason `runtime_shutdown`; each call has its result."""
-    async with scene(stops) as on:
+    async with running_app(stops) as on:
         calling, call_id = await running(on, "stops")
     result = await calling
     assert (result.status, result.abort_reason) == ("canceled", "runtime_shutdown")

@@ -11,7 +11,7 @@ from ferrule.app.follower import Follower
 from ferrule.app.surface import SurfaceHandle
 from ferrule.model.result import Pending, Result
 from ferrule.testing import RecordingSink, ScriptedApprover, memory_app
-from tests.spec.scene import TRUSTED, Spy, played
+from tests.spec.running_app import TRUSTED, RecordingExecutor, run_async
 
 TOOL = """\
 ---
@@ -99,7 +99,7 @@ def shop(**said: str) -> dict[str, str]:
     }
 
 
-def desk(executor: Spy, policy: str = TRUSTED, **said: str) -> Any:
+def desk(executor: RecordingExecutor, policy: str = TRUSTED, **said: str) -> Any:
     return memory_app(definitions=shop(**said), executors=[executor], policy=policy)
 
 
@@ -109,10 +109,10 @@ async def result_of(surface: SurfaceHandle, name: str) -> Result:
     return outcome
 
 
-@played
+@run_async
 async def test_aml_19_an_action_is_never_answered_from_memory() -> None:
     """AML-19: two identical calls reach the system behind twice."""
-    executor = Spy(default={})
+    executor = RecordingExecutor(default={})
     async with desk(executor) as app:
         surface = app.surface(agent="desk")
         for _ in range(2):
@@ -120,10 +120,10 @@ async def test_aml_19_an_action_is_never_answered_from_memory() -> None:
     assert len(executor.ran) == 2
 
 
-@played
+@run_async
 async def test_aml_88_only_tools_of_the_agents_payload_can_be_called() -> None:
     """AML-88, AT-64: another tool of the catalog is refused, told apart from one that does not exist, and on record."""
-    executor = Spy(default={})
+    executor = RecordingExecutor(default={})
     async with desk(executor) as app:
         surface = app.surface(agent="desk")
         assert not (await result_of(surface, "look")).is_error
@@ -135,10 +135,10 @@ async def test_aml_88_only_tools_of_the_agents_payload_can_be_called() -> None:
     assert [ran.tool_id for ran in executor.ran] == ["look"]
 
 
-@played
+@run_async
 async def test_aml_90_a_choice_of_none_shows_and_calls_nothing() -> None:
     """AML-90: advertised, not callable."""
-    executor = Spy(default={})
+    executor = RecordingExecutor(default={})
     async with desk(executor, choice="none") as app:
         surface = app.surface(agent="desk")
         assert {tool.name for tool in surface.tools().tools} == {"look", "pay"}
@@ -149,10 +149,10 @@ async def test_aml_90_a_choice_of_none_shows_and_calls_nothing() -> None:
     assert not executor.ran
 
 
-@played
+@run_async
 async def test_aml_102_a_tool_has_a_number_of_calls_per_run() -> None:
     """AML-102: call n+1 is refused with a reason; another run counts for itself; the strictest number counts (AML-92)."""
-    executor = Spy(default={})
+    executor = RecordingExecutor(default={})
     async with desk(executor, role="max_calls_per_run: 5", agent="max_calls_per_run: 2") as app:
         surface = app.surface(agent="desk")
         outcomes = [await result_of(surface, "pay") for _ in range(3)]
@@ -167,10 +167,10 @@ async def test_aml_102_a_tool_has_a_number_of_calls_per_run() -> None:
 
 
 @pytest.mark.parametrize("run_id", [None, "run-1"])
-@played
+@run_async
 async def test_aml_102_an_agent_has_a_number_of_calls_per_run(run_id: str | None) -> None:
     """AML-102: all tools together; over surfaces too, where the caller named the run."""
-    executor = Spy(default={})
+    executor = RecordingExecutor(default={})
     async with desk(executor, runtime=", max_tool_calls: 2") as app:
         surface = app.surface(agent="desk", run_id=run_id)
         assert not (await result_of(surface, "look")).is_error
@@ -197,10 +197,10 @@ APPROVALS = {
 
 
 @pytest.mark.parametrize("whose", APPROVALS)
-@played
+@run_async
 async def test_aml_103_nothing_is_sent_before_a_person_approves(whose: str) -> None:
     """AML-103, AML-92: whoever demands it; and a refusal is returned to the model."""
-    executor = Spy(default={})
+    executor = RecordingExecutor(default={})
     async with desk(executor, **APPROVALS[whose]) as app:
         surface = app.surface(agent="desk")
         assert isinstance(await surface.call("pay", CITY), Pending)
@@ -214,10 +214,10 @@ async def test_aml_103_nothing_is_sent_before_a_person_approves(whose: str) -> N
     assert [ran.tool_id for ran in executor.ran] == ["pay"]
 
 
-@played
+@run_async
 async def test_aml_103_no_lower_rule_lifts_what_a_definition_demands() -> None:
     """AML-103, AT-123: an allow of the session does not; a rule of the policy that names the tool does."""
-    executor = Spy(default={})
+    executor = RecordingExecutor(default={})
     rule = {"decision": "allow", "tool": "pay"}
     async with desk(executor, **APPROVALS["the agent"]) as app:
         assert isinstance(await app.surface(agent="desk", rules=(rule,)).call("pay", CITY), Pending)
@@ -241,10 +241,10 @@ spec:
 """
 
 
-@played
+@run_async
 async def test_adl_20_a_built_in_that_is_not_enabled_says_which_setting() -> None:
     """ADL-20: listed, refused when called, and the refusal names the setting."""
-    executor = Spy(default="x")
+    executor = RecordingExecutor(default="x")
     async with memory_app(definitions={"helper.yaml": MANIFEST}, executors=[executor], policy=TRUSTED) as app:
         surface = app.surface(agent="helper")
         refused = await surface.call("bash", {"command": "ls"})
@@ -254,7 +254,7 @@ async def test_adl_20_a_built_in_that_is_not_enabled_says_which_setting() -> Non
     assert not executor.ran
 
 
-@played
+@run_async
 async def test_at_90_a_definition_file_becomes_a_call() -> None:
     """AT-90: an Agent Tool declaration with its interface and profile, from files to a recorded result."""
     declaration = {
@@ -272,7 +272,7 @@ async def test_at_90_a_definition_file_becomes_a_call() -> None:
         "tool_interface": {"is_read_only": True, "timeout_ms": 5000},
         "permission_profile": {"risk_level": "low", "approval_required": True},
     }
-    executor = Spy(default={"notes": []})
+    executor = RecordingExecutor(default={"notes": []})
     files = {"notes.json": msgspec.json.encode(declaration).decode()}
     async with memory_app(definitions=files, executors=[executor], policy="") as app:
         surface = app.surface()
@@ -289,10 +289,10 @@ async def test_at_90_a_definition_file_becomes_a_call() -> None:
 def test_aml_107_an_agents_file_says_how_much_is_told(level: str, is_told: bool, has_arguments: bool) -> None:
     """AML-107: a sink that wants everything gets no more of an agent's calls than the agent's file allows."""
 
-    @played
+    @run_async
     async def story() -> None:
         sink = RecordingSink()
-        async with desk(Spy(default={}), more=f"policies: {{audit_level: {level}}}") as app:
+        async with desk(RecordingExecutor(default={}), more=f"policies: {{audit_level: {level}}}") as app:
             follower = Follower(app.store, sink, source="test", level="full")
             follower.start()
             result = await result_of(app.surface(agent="desk"), "look")

@@ -24,8 +24,8 @@ from ferrule.runtime.functions import ToolFailed, tool
 from ferrule.testing import FakeClock
 from tests.journeys.promises import check_lives
 from tests.runtime.surface.parts import Ready
-from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, made, played, scene
-from tests.spec.together import Bench, in_flight, until
+from tests.spec.gated_runs import GatedRuns, list_calls_in_flight, wait_until
+from tests.spec.running_app import BERN, TRUSTED, FunctionHook, RunningApp, make_tool, run_async, running_app
 
 DENY = TRUSTED + '[[rules]]\nid = "no"\ndecision = "deny"\ntool = "*"\nwhen = { city = "Bern" }\n'
 ASK = '[[rules]]\nid = "ask"\ndecision = "ask"\ntool = "*"\nexpires = "1h"\n'
@@ -42,7 +42,7 @@ class Ending(NamedTuple):
     parts: Mapping[str, Any] = MappingProxyType({})
     name: str = "search"
     arguments: Any = BERN
-    happens: Callable[[Scene], Awaitable[Any]] | None = None
+    happens: Callable[[RunningApp], Awaitable[Any]] | None = None
     """What is done in the place of a plain call."""
 
 
@@ -61,101 +61,101 @@ def checking(kind: Any) -> Any:
     return search
 
 
-async def rejected(on: Scene) -> Any:
-    await on.parked()
-    return await on.answered(False)
+async def rejected(on: RunningApp) -> Any:
+    await on.park()
+    return await on.answer(False)
 
 
-async def unanswered(on: Scene) -> Any:
-    pending = await on.parked()
+async def unanswered(on: RunningApp) -> Any:
+    pending = await on.park()
     clock: Any = on.app._parts.clock
     clock.advance(3601)
     await on.app.calls.sweep()
     return await on.app.result(pending.invocation_id)
 
 
-async def queued(on: Scene, stop: Callable[[Scene, str], Any]) -> Any:
+async def queued(on: RunningApp, stop: Callable[[RunningApp, str], Any]) -> Any:
     """A call that waits its turn behind another, and is stopped there."""
-    bench = Bench("first")
+    bench = GatedRuns("first")
     on.executor._default = bench.work
     first = asyncio.ensure_future(on.surface.call("search", {"city": "first"}))
-    await until(lambda: bench.has_begun("first"))
+    await wait_until(lambda: bench.has_begun("first"))
     second = asyncio.ensure_future(on.surface.call("search", BERN))
-    await until(lambda: len(in_flight(on.app)) == 2)
-    stopped = stop(on, in_flight(on.app)[1])
+    await wait_until(lambda: len(list_calls_in_flight(on.app)) == 2)
+    stopped = stop(on, list_calls_in_flight(on.app)[1])
     if stopped is not None:
         await stopped
     outcome = await second
-    bench.let_go()
+    bench.open_gates()
     await first
     return outcome
 
 
-async def canceled_in_the_queue(on: Scene) -> Any:
+async def canceled_in_the_queue(on: RunningApp) -> Any:
     return await queued(on, lambda scene, call: scene.surface.cancel(call))
 
 
-async def discarded_in_the_queue(on: Scene) -> Any:
+async def discarded_in_the_queue(on: RunningApp) -> Any:
     return await queued(on, lambda scene, call: scene.surface.discard([call]))
 
 
-async def late_in_the_queue(on: Scene) -> Any:
-    bench = Bench("first")
+async def late_in_the_queue(on: RunningApp) -> Any:
+    bench = GatedRuns("first")
     on.executor._default = bench.work
     first = asyncio.ensure_future(on.surface.call("search", {"city": "first"}))
-    await until(lambda: bench.has_begun("first"))
+    await wait_until(lambda: bench.has_begun("first"))
     outcome = await on.surface.call("search", BERN, timeout_seconds=0.01)
-    bench.let_go()
+    bench.open_gates()
     await first
     return outcome
 
 
-async def turned_away(on: Scene) -> Any:
-    bench = Bench("first", "second")
+async def turned_away(on: RunningApp) -> Any:
+    bench = GatedRuns("first", "second")
     on.executor._default = bench.work
     calls = [asyncio.ensure_future(on.surface.call("search", {"city": name})) for name in ("first", "second")]
-    await until(lambda: len(in_flight(on.app)) == 2)
+    await wait_until(lambda: len(list_calls_in_flight(on.app)) == 2)
     outcome = await on.surface.call("search", BERN)
-    bench.let_go()
+    bench.open_gates()
     await asyncio.gather(*calls)
     return outcome
 
 
-async def left_with_its_sibling(on: Scene) -> Any:
+async def left_with_its_sibling(on: RunningApp) -> Any:
     batch = await on.surface.call_many([("nothing", {}), ("search", BERN)], sibling_failure_policy="cancel_siblings")
     return batch[1]
 
 
-async def running(on: Scene, stop: Callable[[Scene, str], Any]) -> Any:
-    bench = Bench("Bern")
+async def running(on: RunningApp, stop: Callable[[RunningApp, str], Any]) -> Any:
+    bench = GatedRuns("Bern")
     on.executor._default = bench.work
     task = asyncio.ensure_future(on.surface.call("search", BERN))
-    await until(lambda: bench.has_begun("Bern"))
-    stopped = stop(on, in_flight(on.app)[0])
+    await wait_until(lambda: bench.has_begun("Bern"))
+    stopped = stop(on, list_calls_in_flight(on.app)[0])
     if stopped is not None:
         await stopped
     return await task
 
 
-async def canceled_while_it_runs(on: Scene) -> Any:
+async def canceled_while_it_runs(on: RunningApp) -> Any:
     return await running(on, lambda scene, call: scene.surface.cancel(call))
 
 
-async def discarded_while_it_runs(on: Scene) -> Any:
+async def discarded_while_it_runs(on: RunningApp) -> Any:
     return await running(on, lambda scene, call: scene.surface.discard([call]))
 
 
-async def too_slow(on: Scene) -> Any:
-    on.executor._default = Bench("Bern").work
+async def too_slow(on: RunningApp) -> Any:
+    on.executor._default = GatedRuns("Bern").work
     return await on.surface.call("search", BERN, timeout_seconds=0.02)
 
 
-def says(**said: Any) -> TestHook:
-    return TestHook(lambda told: HookOutput(**said))
+def says(**said: Any) -> FunctionHook:
+    return FunctionHook(lambda told: HookOutput(**said))
 
 
 def keeps(**policy: Any) -> dict[str, Any]:
-    return {"tools": (made(output_contract=policy),)}
+    return {"tools": (make_tool(output_contract=policy),)}
 
 
 def executed(kind: Any, status: str = "failed", state: str = "failed", **more: Any) -> Ending:
@@ -169,12 +169,12 @@ ENDINGS: dict[str, Ending] = {
     "no credentials": Ending(
         "resolve_tool",
         ("credential_missing", "failed", "blocked"),
-        {"tools": (made(interface={"required_credentials": ["KEY"]}),), "readiness": Ready(missing=["KEY"])},
+        {"tools": (make_tool(interface={"required_credentials": ["KEY"]}),), "readiness": Ready(missing=["KEY"])},
     ),
     "not set up": Ending(
         "resolve_tool",
         ("setup_required", "failed", "blocked"),
-        {"tools": (made(lifecycle="requires_setup"),), "readiness": Ready(is_set_up=False)},
+        {"tools": (make_tool(lifecycle="requires_setup"),), "readiness": Ready(is_set_up=False)},
     ),
     # 2, 3
     "wrong arguments": Ending(
@@ -183,7 +183,7 @@ ENDINGS: dict[str, Ending] = {
     "not loaded": Ending(
         "check_schema_loaded",
         ("schema_not_loaded", "failed", "schema_parse_failed"),
-        {"tools": (made(lifecycle="deferred"),)},
+        {"tools": (make_tool(lifecycle="deferred"),)},
     ),
     # 4
     "bad values": Ending(
@@ -207,7 +207,7 @@ ENDINGS: dict[str, Ending] = {
         "pre_hooks", ("hook_blocked", "denied", "blocked"), {"hooks": (says(stop="not today"),)}
     ),
     "a broken hook": Ending(
-        "pre_hooks", ("hook_blocked", "failed", "blocked"), {"hooks": (TestHook(lambda told: 1 / 0),)}
+        "pre_hooks", ("hook_blocked", "failed", "blocked"), {"hooks": (FunctionHook(lambda told: 1 / 0),)}
     ),
     "a hook that breaks the input": Ending(
         "pre_hooks",
@@ -249,18 +249,20 @@ ENDINGS: dict[str, Ending] = {
     ),
     # 10
     "not what its schema says": Ending(
-        "map_result", ("execution_failed", "failed", "failed"), {"tools": (made(output_schema={"type": "object"}),)}
+        "map_result",
+        ("execution_failed", "failed", "failed"),
+        {"tools": (make_tool(output_schema={"type": "object"}),)},
     ),
     # 11
     "a broken post hook": Ending(
         "post_hooks",
         ("partial_failure", "partial_succeeded", "succeeded"),
-        {"hooks": (TestHook(lambda told: 1 / 0, "post_tool_use"),)},
+        {"hooks": (FunctionHook(lambda told: 1 / 0, "post_tool_use"),)},
     ),
     "withheld by a post hook": Ending(
         "post_hooks",
         ("hook_blocked", "failed", "failed"),
-        {"hooks": (TestHook(lambda told: HookOutput(stop="not this"), "post_tool_use"),)},
+        {"hooks": (FunctionHook(lambda told: HookOutput(stop="not this"), "post_tool_use"),)},
     ),
     # 12
     "too large": Ending(
@@ -277,18 +279,18 @@ ENDINGS: dict[str, Ending] = {
 
 
 @pytest.mark.parametrize("case", ENDINGS)
-@played
+@run_async
 async def test_at_105_every_ending_is_the_digests(case: str) -> None:
     """AT-104, AT-105, AT-102, AT-178, AT-214, AT-239, AT-240: class, status and state; one result, on record, as told."""
     ending = ENDINGS[case]
     parts = dict(ending.parts)
-    async with scene(*parts.pop("tools", ()), **parts) as on:
+    async with running_app(*parts.pop("tools", ()), **parts) as on:
         if ending.happens is None:
             outcome: Any = await on.surface.call(ending.name, ending.arguments)
         else:
             outcome = await ending.happens(on)
         assert isinstance(outcome, Result) and outcome.error is not None
-        record = await on.record(outcome)
+        record = await on.read_record(outcome)
         assert (outcome.error.error_class, outcome.status, record["status"]) == ending.outcome
         assert outcome.is_error and outcome.error.message
         await on.app.store.flush()
@@ -301,7 +303,7 @@ async def test_at_105_every_ending_is_the_digests(case: str) -> None:
         )
         has_run = PHASES.index(ending.phase) >= PHASES.index("execute")
         assert (record.get("started_at") is not None) == has_run
-        trace = await on.trace(outcome)
+        trace = await on.read_phases(outcome)
         assert trace[-2:] == CLOSING
         if not has_run:
             assert trace[:-2] == list(PHASES[: len(trace) - 2]), "phases run in order, and none after the failure"

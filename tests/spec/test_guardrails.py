@@ -14,7 +14,7 @@ import ferrule
 from ferrule.app.app import App
 from ferrule.ledger.history.expand import expand_row
 from ferrule.model.result import Pending, Result
-from tests.spec.scene import Spy, played
+from tests.spec.running_app import RecordingExecutor, run_async
 from tests.spec.test_dialect_calls import CITY, shop
 
 PROVIDER = """
@@ -39,7 +39,7 @@ BLOCKS_RUN = "guardrails: {tool_input: [{ref: watch}], tool_calls: {block_tools_
 class Desk:
     """An agent's surface, what its tools were given, and what the provider was asked."""
 
-    def __init__(self, root: Path, app: App, executor: Spy) -> None:
+    def __init__(self, root: Path, app: App, executor: RecordingExecutor) -> None:
         self.root, self.app, self.executor = root, app, executor
         self.surface = app.surface(agent="desk", principal="ada", run_id="run-1")
 
@@ -83,14 +83,14 @@ async def desk(
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
-    executor = Spy(default={"found": "Aare"} if gives is None else gives)
+    executor = RecordingExecutor(default={"found": "Aare"} if gives is None else gives)
     async with ferrule.open(root, executors=[executor], tends=False) as app:
         on = Desk(root, app, executor)
         on.answer(answer)
         yield on
 
 
-@played
+@run_async
 async def _aml_104(root: Path) -> None:
     async with desk(root, {"score": 9}, agent=BLOCKS_RUN) as on:
         fired = await on.call()
@@ -114,7 +114,7 @@ def test_aml_104_a_run_whose_input_guardrail_fired_calls_nothing_more(tmp_path: 
 def test_aml_104_the_agents_own_runtime_may_report_it(tmp_path: Path) -> None:
     """AML-104: the input of the agent is guarded where the agent runs; what fired there blocks its tools here."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with desk(tmp_path, {"score": 0}, agent=BLOCKS_RUN) as on:
             assert not (await on.call()).is_error
@@ -143,7 +143,7 @@ def test_aml_106_a_score_at_each_point(tmp_path: Path, point: str, on_fail: str)
     """AML-106: arguments before they are dispatched, results before the model sees them; four things a high score does."""
     status, has_run = ON_FAIL[point, on_fail]
 
-    @played
+    @run_async
     async def story() -> None:
         async with desk(tmp_path, {"score": 7}, point=point, on_fail=on_fail, severity_threshold=7) as on:
             outcome = await on.surface.call("look", CITY)
@@ -167,7 +167,7 @@ def test_aml_106_a_score_at_each_point(tmp_path: Path, point: str, on_fail: str)
 def test_aml_106_a_transform_of_the_input(tmp_path: Path, on_fail: str, status: str) -> None:
     """AML-106: the tool gets what it was changed into, or nothing runs."""
 
-    @played
+    @run_async
     async def story() -> None:
         changed = {"input": {"city": "Basel"}}
         async with desk(tmp_path, changed, type="transform", on_fail=on_fail) as on:
@@ -181,7 +181,7 @@ def test_aml_106_a_transform_of_the_input(tmp_path: Path, on_fail: str, status: 
 def test_aml_106_a_transform_of_the_output(tmp_path: Path, on_fail: str) -> None:
     """AML-106: the model sees what it was changed into, or nothing of it."""
 
-    @played
+    @run_async
     async def story() -> None:
         changed = {"output": {"found": "a river"}}
         async with desk(tmp_path, changed, point="tool_output", type="transform", on_fail=on_fail) as on:
@@ -199,7 +199,7 @@ def test_aml_106_a_transform_of_the_output(tmp_path: Path, on_fail: str) -> None
 def test_aml_106_what_is_added_stands_beside_the_output(tmp_path: Path, kind: str, answer: Any) -> None:
     """AML-106: with its origin; where the provider cannot be asked it is skipped, or the call ends."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with desk(tmp_path / "well", answer, point="tool_output", type=kind) as on:
             result = await on.call()
@@ -216,7 +216,7 @@ def test_aml_106_what_is_added_stands_beside_the_output(tmp_path: Path, kind: st
 def test_aml_106_a_provider_that_fails_counts_as_a_severity(tmp_path: Path, severity: int, is_closed: bool) -> None:
     """AML-106: 10 fails closed, 0 fails open."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with desk(tmp_path, "this is no score", error_severity=severity) as on:
             assert (await on.call()).is_error is is_closed
@@ -228,7 +228,7 @@ def test_aml_106_a_provider_that_fails_counts_as_a_severity(tmp_path: Path, seve
 def test_aml_107_guardrails_and_retries_are_told_at_the_full_level(tmp_path: Path) -> None:
     """AML-107: with arguments and results; the standard level has neither, none has nothing."""
 
-    @played
+    @run_async
     async def story() -> None:
         async with desk(tmp_path, {"score": 3}, severity_threshold=7) as on:
             result = await on.call()

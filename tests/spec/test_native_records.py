@@ -10,10 +10,10 @@ import pytest
 
 from ferrule.contracts.executor import Output
 from ferrule.model.persistence import ResultSettings
-from tests.spec.scene import Scene, made, played, scene
+from tests.spec.aml_app import NONE, running_aml_app, tool_file
+from tests.spec.running_app import RunningApp, make_tool, run_async, running_app
 from tests.spec.test_compiled import declared, emitted
-from tests.spec.tool_server import serving_tools
-from tests.spec.upstream import NONE, behind, tool_file
+from tests.spec.tool_server import running_tool_server
 
 RESULT: dict[str, Any] = {
     "content": [
@@ -68,10 +68,10 @@ def mcp(url: str) -> dict[str, str]:
     return tool_file("far-tool", {"type": "mcp", "url": url, "tool_name": "far_tool", "credentials": NONE})
 
 
-async def mapped(on: Scene, result: Any) -> dict[str, Any]:
+async def mapped(on: RunningApp, result: Any) -> dict[str, Any]:
     """All that the record of a call says about what it was called at the server."""
     found: dict[str, Any] = {}
-    for each in (await on.record(result))["external_mappings"]:
+    for each in (await on.read_record(result))["external_mappings"]:
         assert each["source"] == "mcp"
         found |= each
     return found
@@ -81,12 +81,12 @@ async def mapped(on: Scene, result: Any) -> dict[str, Any]:
 def test_at_260_what_an_mcp_server_gave_is_kept_word_for_word(is_error: bool) -> None:
     """AT-260: blocks, structure, `isError` and `_meta`, of failures too."""
 
-    @played
+    @run_async
     async def story() -> None:
         given = {**RESULT, "isError": is_error}
         async with (
-            serving_tools(lambda _: {"result": given}, revision="2025-06-18", tools=("far_tool",)) as server,
-            behind(mcp(server.url)) as on,
+            running_tool_server(lambda _: {"result": given}, revision="2025-06-18", tools=("far_tool",)) as server,
+            running_aml_app(mcp(server.url)) as on,
         ):
             result = await on.call("far-tool", {}, wait=15)
             assert result.status == ("failed" if is_error else "succeeded")
@@ -98,13 +98,13 @@ def test_at_260_what_an_mcp_server_gave_is_kept_word_for_word(is_error: bool) ->
     story()
 
 
-@played
+@run_async
 async def test_at_256_a_large_answer_of_an_mcp_server_is_fetched_by_its_reference() -> None:
     """AT-256: whole, though the model is shown a piece of it."""
     long = {"content": [{"type": "text", "text": "word " * 20_000 + "the end"}]}
     async with (
-        serving_tools(lambda _: {"result": long}, revision="2025-06-18", tools=("far_tool",)) as server,
-        behind(mcp(server.url), results=ResultSettings(max_inline_bytes=1_000)) as on,
+        running_tool_server(lambda _: {"result": long}, revision="2025-06-18", tools=("far_tool",)) as server,
+        running_aml_app(mcp(server.url), results=ResultSettings(max_inline_bytes=1_000)) as on,
     ):
         result = await on.call("far-tool", {}, wait=15)
         assert result.status == "succeeded", result.error
@@ -114,7 +114,7 @@ async def test_at_256_a_large_answer_of_an_mcp_server_is_fetched_by_its_referenc
         assert long["content"][0]["text"] in fetched.decode()
 
 
-@played
+@run_async
 async def test_at_196_an_error_of_the_protocol_is_no_failure_of_the_tool() -> None:
     """AT-196: two classes, each with the server's own word; the ids of request, session, server and revision are kept."""
     answers = iter([
@@ -123,8 +123,8 @@ async def test_at_196_an_error_of_the_protocol_is_no_failure_of_the_tool() -> No
         {"error": {"code": -32602, "message": "path is missing"}},
     ])  # fmt: skip
     async with (
-        serving_tools(lambda _: next(answers), revision="2025-06-18", tools=("far_tool",)) as server,
-        behind(mcp(server.url)) as on,
+        running_tool_server(lambda _: next(answers), revision="2025-06-18", tools=("far_tool",)) as server,
+        running_aml_app(mcp(server.url)) as on,
     ):
         told = []
         for _ in range(3):
@@ -137,7 +137,7 @@ async def test_at_196_an_error_of_the_protocol_is_no_failure_of_the_tool() -> No
             ("invalid_arguments", "mcp:-32602"),
         ]
         kept = await mapped(on, result)
-    numbers = [each.message["id"] for each in server.of("tools/call")]
+    numbers = [each.message["id"] for each in server.list_requests("tools/call")]
     assert kept["jsonrpc_request_id"] == numbers[-1]
     assert (kept["mcp_session_id"], kept["mcp_protocol_version"]) == ("session-1", "2025-06-18")
     assert (kept["method"], kept["tool_name"]) == ("tools/call", "far_tool")
@@ -150,12 +150,12 @@ def test_at_258_the_ids_of_each_source_are_on_the_declaration_and_on_the_call(so
     static, each_call = ({"source": source, **fields} for fields in SOURCES[source])
     assert emitted(declared(tmp_path, external_mappings=[static]))[0]["external_mappings"] == [static]
 
-    @played
+    @run_async
     async def story() -> None:
         script = {"shop.search": Output("done", native_refs=(each_call,))}
-        async with scene(made(external_mappings=[static]), script=script) as on:
+        async with running_app(make_tool(external_mappings=[static]), script=script) as on:
             result = await on.call()
-            record = await on.record(result)
+            record = await on.read_record(result)
             assert record["external_mappings"] == [static, each_call]
             assert record["invocation_id"] == result.invocation_id
 
@@ -171,10 +171,10 @@ def test_at_262_several_mappings_of_one_tool_survive(tmp_path: Path) -> None:
     ]
     assert emitted(declared(tmp_path, external_mappings=mappings))[0]["external_mappings"] == mappings
 
-    @played
+    @run_async
     async def story() -> None:
-        async with scene(made(external_mappings=mappings)) as on:
-            assert (await on.record(await on.call()))["external_mappings"] == mappings
+        async with running_app(make_tool(external_mappings=mappings)) as on:
+            assert (await on.read_record(await on.call()))["external_mappings"] == mappings
 
     story()
 
@@ -192,28 +192,28 @@ def test_at_264_both_spellings_of_a_key_are_taken_and_kept(mapping: dict[str, st
     """AT-264: as it was written, and rules find the tool by either."""
     assert emitted(declared(tmp_path, external_mappings=[mapping]))[0]["external_mappings"] == [mapping]
 
-    @played
+    @run_async
     async def story() -> None:
         denied = '[[rules]]\nid = "no"\ndecision = "deny"\nnative_id = "readFile"\n'
-        async with scene(made(external_mappings=[mapping]), policy=denied) as on:
+        async with running_app(make_tool(external_mappings=[mapping]), policy=denied) as on:
             result = await on.call()
             assert (result.error and result.error.error_class) == "permission_denied"
             assert not on.has_run
         other = {"source": mapping["source"], "tool_name": "writeFile"}
-        async with scene(made(external_mappings=[other]), policy=f'mode = "trusted"\n{denied}') as on:
+        async with running_app(make_tool(external_mappings=[other]), policy=f'mode = "trusted"\n{denied}') as on:
             assert (await on.call()).status == "succeeded"
 
     story()
 
 
-@played
+@run_async
 async def test_at_259_the_number_of_a_request_stands_beside_our_own_id() -> None:
     """AT-259: both are there, and differ."""
     async with (
-        serving_tools(lambda _: {"result": RESULT}, revision="2025-06-18", tools=("far_tool",)) as server,
-        behind(mcp(server.url)) as on,
+        running_tool_server(lambda _: {"result": RESULT}, revision="2025-06-18", tools=("far_tool",)) as server,
+        running_aml_app(mcp(server.url)) as on,
     ):
         result = await on.call("far-tool", {}, wait=15)
         kept = await mapped(on, result)
     assert json.dumps(kept["jsonrpc_request_id"]) != result.invocation_id
-    assert kept["jsonrpc_request_id"] == server.of("tools/call")[0].message["id"]
+    assert kept["jsonrpc_request_id"] == server.list_requests("tools/call")[0].message["id"]

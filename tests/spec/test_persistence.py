@@ -20,8 +20,8 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions import tool
 from ferrule.testing import FakeClock
-from tests.spec.scene import BERN, Scene, TestHook, has_required, made, played, scene
-from tests.spec.together import in_flight, until
+from tests.spec.gated_runs import list_calls_in_flight, wait_until
+from tests.spec.running_app import BERN, FunctionHook, RunningApp, assert_required, make_tool, run_async, running_app
 
 LONG = "".join(f"row {number}: all is well\n" for number in range(22_000))[:481_204]
 SECRET = "xyzzy-5f1a-plugh-9c3e"
@@ -33,41 +33,41 @@ RENDERING = {
 
 def kept_by(strategy: str, **said: Any) -> Tool:
     """A tool whose contract names a strategy, with room for 100 characters."""
-    return made(
+    return make_tool(
         output_contract={"persistence_policy": {"strategy": strategy, **said}, "max_inline_chars": 100},
     )
 
 
-async def persistence(on: Scene, result: Result) -> list[dict[str, Any]]:
+async def persistence(on: RunningApp, result: Result) -> list[dict[str, Any]]:
     """The records of how a result was kept."""
-    found: list[dict[str, Any]] = (await on.story(result)).notes.get("persistence", [])
+    found: list[dict[str, Any]] = (await on.read_story(result)).notes.get("persistence", [])
     return found
 
 
-async def whole_output(on: Scene, result: Result) -> bytes:
+async def whole_output(on: RunningApp, result: Result) -> bytes:
     """The stored bytes of a result."""
     assert result.native_output_ref is not None
     return await on.surface.payload(result.native_output_ref)
 
 
-async def everything(on: Scene) -> str:
+async def everything(on: RunningApp) -> str:
     """All that the ledger and its events hold, as text."""
     await on.app.store.flush()
     rows = await on.app.store.rows_after(0, 10_000)
-    events = [event.to_record() for event in await on.events(level="full")]
+    events = [event.to_record() for event in await on.read_events(level="full")]
     return repr([row.body + (row.payload or b"") for row in rows]) + json.dumps(events)
 
 
 # Five representations
 
 
-@played
+@run_async
 async def test_at_60_every_representation_has_its_own_channel() -> None:
     """AT-60, AT-61, AT-221, AT-228, AT-229: a marker in each, found nowhere else; the stored bytes are the tool's."""
     native = "MODEL-MARK " + "x" * 60_000 + " NATIVE-MARK"
     artifact = {"id": "a1", "uri": "https://shop.example/ART-MARK", "media_type": "text/html"}
     output = Output(native, ui_summary="UI-MARK", search_text="SEARCH-MARK", artifact_refs=(artifact,))
-    async with scene(default=output) as on:
+    async with running_app(default=output) as on:
         result = await on.call()
         channels = {
             "MODEL-MARK": result.text,
@@ -88,13 +88,13 @@ async def test_at_60_every_representation_has_its_own_channel() -> None:
         assert record["preview_size_bytes"] < 5_000
 
 
-@played
+@run_async
 async def test_at_62_hints_for_people_change_nothing() -> None:
     """AT-62, AT-237, AT-221: with all of them, the tool's output, status and what the model sees are the same."""
     outcomes = []
     for interface in ({}, RENDERING, {"rendering": RENDERING}):
         for gives in ({"found": 1}, ExecutionFailed("rate_limited", "later")):
-            async with scene(made(interface=interface), default=gives) as on:
+            async with running_app(make_tool(interface=interface), default=gives) as on:
                 result = await on.call()
                 outcomes.append((result.status, result.content, result.structured_content, result.text))
                 assert "UI-HINT" not in result.text
@@ -108,11 +108,11 @@ async def test_at_62_hints_for_people_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("smallest", ["contract", "interface", "policy", "settings"])
-@played
+@run_async
 async def test_at_88_the_smallest_limit_counts(smallest: str) -> None:
     """AT-88, AT-227: of contract, interface, persistence policy and workspace; exactly at it inline, one more persists."""
     chars = {place: 10 if place == smallest else 40 for place in ("contract", "interface", "policy", "settings")}
-    limited = made(
+    limited = make_tool(
         output_contract={
             "max_inline_chars": chars["contract"],
             "persistence_policy": {"max_inline_chars": chars["policy"]},
@@ -121,21 +121,21 @@ async def test_at_88_the_smallest_limit_counts(smallest: str) -> None:
     )
     settings = ResultSettings(max_inline_chars=chars["settings"])
     for length, is_kept in ((10, False), (11, True)):
-        async with scene(limited, default="é" * length, results=settings) as on:
+        async with running_app(limited, default="é" * length, results=settings) as on:
             result = await on.call()
             assert bool(result.persistence_refs) is is_kept
             assert (result.text == "é" * length) is not is_kept
 
 
-@played
+@run_async
 async def test_at_225_what_is_too_long_is_shown_in_part_and_kept_whole() -> None:
     """AT-225, AT-223, AT-228: the standard's example; sizes, digest, reference; no error."""
     assert len(LONG.encode()) == 481_204
-    async with scene(made(interface={"max_inline_chars": 50_000}), default=LONG) as on:
+    async with running_app(make_tool(interface={"max_inline_chars": 50_000}), default=LONG) as on:
         result = await on.call()
         assert (result.status, result.is_error) == ("succeeded", False)
         [record] = await persistence(on, result)
-        has_required("persistence", record)
+        assert_required("persistence", record)
         assert record["strategy"] == "preview_and_persist"
         assert record["original_size_bytes"] == 481_204
         assert 0 < record["preview_size_bytes"] < 50_000
@@ -151,17 +151,17 @@ async def test_at_225_what_is_too_long_is_shown_in_part_and_kept_whole() -> None
         assert (record["invocation_id"], record["result_id"]) == (result.invocation_id, result.result_id)
 
 
-@played
+@run_async
 async def test_at_226_what_can_be_neither_shown_nor_stored_is_too_large() -> None:
     """AT-226: without a store; the invocation, the sizes and the reason survive."""
-    async with scene(default=LONG, results=ResultSettings(store="none")) as on:
+    async with running_app(default=LONG, results=ResultSettings(store="none")) as on:
         result = await on.call()
         assert result.error is not None
         assert (result.status, result.error.error_class) == ("too_large", "result_too_large")
         [record] = await persistence(on, result)
         assert record["original_size_bytes"] == 481_204
         assert record["reason"]
-        assert (await on.record(result))["status"] == "failed"
+        assert (await on.read_record(result))["status"] == "failed"
         assert on.has_run
         assert "row 7" not in result.text
 
@@ -181,12 +181,12 @@ STRATEGIC: dict[str, tuple[Any, str, bool, bool]] = {
 
 
 @pytest.mark.parametrize("strategy", STRATEGIC)
-@played
+@run_async
 async def test_at_224_each_strategy(strategy: str) -> None:
     """AT-224, AT-223, AT-235: what the model sees, what is stored, and the record that says which and why."""
     assert set(STRATEGIC) == set(STRATEGIES)
     given, status, is_shown, is_stored = STRATEGIC[strategy]
-    async with scene(kept_by(strategy, reason="because"), default=given) as on:
+    async with running_app(kept_by(strategy, reason="because"), default=given) as on:
         result = await on.call()
         assert result.status == status
         assert (given in result.text) is is_shown
@@ -204,10 +204,10 @@ async def test_at_224_each_strategy(strategy: str) -> None:
         assert result.persistence_refs == (record["decision_id"],)
 
 
-@played
+@run_async
 async def test_at_231_a_tool_that_opted_out_is_bounded_and_says_so() -> None:
     """AT-231: nothing is stored anywhere; what is missing is told."""
-    async with scene(kept_by("never_persist"), default="y" * 500) as on:
+    async with running_app(kept_by("never_persist"), default="y" * 500) as on:
         result = await on.call()
         assert result.text.startswith("y" * 100)
         assert "y" * 101 not in result.text
@@ -215,11 +215,11 @@ async def test_at_231_a_tool_that_opted_out_is_bounded_and_says_so() -> None:
         assert result.content[0]["truncated"] is True
 
 
-@played
+@run_async
 async def test_at_232_reading_a_stored_payload_stores_nothing() -> None:
     """AT-232: a tool that is asked for a reference gives it bounded, or whole where it fits; no second payload."""
     schema = {"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]}
-    async with scene(made("give"), made("read", schema), default=LONG) as on:
+    async with running_app(make_tool("give"), make_tool("read", schema), default=LONG) as on:
         stored = await on.call("give")
         again = await on.call("read", {"uri": stored.native_output_ref})
         assert not again.is_error
@@ -228,19 +228,19 @@ async def test_at_232_reading_a_stored_payload_stores_nothing() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["redact", "ref_only"])
-@played
+@run_async
 async def test_at_89_a_summary_stands_for_what_is_withheld(strategy: str) -> None:
     """AT-89, AT-233, AT-234: the contract's guidance, in its very words."""
     guidance = "A customer list was made; ask its owner to see it."
     contract = {"fallback_summary": guidance, "persistence_policy": {"strategy": strategy}, "is_private": True}
-    async with scene(made(output_contract=contract), default={"customer": "Ann Example"}) as on:
+    async with running_app(make_tool(output_contract=contract), default={"customer": "Ann Example"}) as on:
         result = await on.call()
         assert result.summary == guidance
         assert guidance in result.text
         assert "Ann Example" not in json.dumps(result.to_record())
 
 
-@played
+@run_async
 async def test_at_89_also_for_what_is_dropped() -> None:
     """AT-89, AT-235"""
     contract = {
@@ -248,7 +248,7 @@ async def test_at_89_also_for_what_is_dropped() -> None:
         "max_inline_chars": 10,
         "persistence_policy": {"strategy": "drop_with_reason", "reason": "nobody reads it"},
     }
-    async with scene(made(output_contract=contract), default="x" * 11) as on:
+    async with running_app(make_tool(output_contract=contract), default="x" * 11) as on:
         result = await on.call()
         assert (result.status, result.summary) == ("too_large", "Too many rows to show.")
         [record] = await persistence(on, result)
@@ -258,12 +258,12 @@ async def test_at_89_also_for_what_is_dropped() -> None:
 # References in the place of bytes
 
 
-@played
+@run_async
 async def test_at_217_a_large_picture_is_a_reference() -> None:
     """AT-217: with digest, access hint, size and media type, in the place of its bytes."""
     picture = bytes(range(256)) * 1000
     block = {"type": "image", "media_type": "image/png", "data": base64.b64encode(picture).decode()}
-    async with scene(default=Output(content=({"type": "text", "text": "look"}, block))) as on:
+    async with running_app(default=Output(content=({"type": "text", "text": "look"}, block))) as on:
         result = await on.call()
         assert result.status == "succeeded"
         [ref] = [each for each in result.content if each["type"] == "persisted_output_ref"]
@@ -275,10 +275,10 @@ async def test_at_217_a_large_picture_is_a_reference() -> None:
         assert len(json.dumps(result.to_record())) < 5_000
 
 
-@played
+@run_async
 async def test_at_234_private_output_is_a_summary_and_a_protected_reference() -> None:
     """AT-234: no raw bytes for the model, nor for the surface it calls through."""
-    async with scene(default=Output("the diagnosis of Ann", is_private=True)) as on:
+    async with running_app(default=Output("the diagnosis of Ann", is_private=True)) as on:
         result = await on.call()
         assert result.status == "succeeded"
         assert "diagnosis" not in json.dumps(result.to_record())
@@ -291,16 +291,16 @@ async def test_at_234_private_output_is_a_summary_and_a_protected_reference() ->
         assert gone.value.reason == "denied"
 
 
-@played
+@run_async
 async def test_at_229_search_text_is_chosen() -> None:
     """AT-229: the tool's words; neither the whole payload nor a label for people."""
-    async with scene(default=Output(LONG, search_text="order A-17", ui_summary="Orders")) as on:
+    async with running_app(default=Output(LONG, search_text="order A-17", ui_summary="Orders")) as on:
         result = await on.call()
         assert result.transcript_search_text == "order A-17"
-    hinted = made(interface={"transcript_search_text": "orders of a town"})
-    async with scene(hinted, default=Output(LONG, ui_summary="Orders")) as on:
+    hinted = make_tool(interface={"transcript_search_text": "orders of a town"})
+    async with running_app(hinted, default=Output(LONG, ui_summary="Orders")) as on:
         assert (await on.call()).transcript_search_text == "orders of a town"
-    async with scene(default=Output(LONG, ui_summary="Orders")) as on:
+    async with running_app(default=Output(LONG, ui_summary="Orders")) as on:
         text = (await on.call()).transcript_search_text
         assert text is not None
         assert len(text) < 5_000
@@ -310,7 +310,7 @@ async def test_at_229_search_text_is_chosen() -> None:
 # Redaction
 
 
-@played
+@run_async
 async def test_at_233_a_secret_is_in_no_representation() -> None:
     """AT-233: known by the environment; model, people, search, preview, stored bytes, ledger and events; usable otherwise."""
     filler = "z" * 60_000
@@ -321,7 +321,7 @@ async def test_at_233_a_secret_is_in_no_representation() -> None:
         artifact_refs=({"id": "a1", "uri": f"https://shop.example/?key={SECRET}"},),
     )
     redaction = RedactionSettings(well_known=False, secrets_env=("SHOP_TOKEN",))
-    async with scene(default=output, redaction=redaction, environment={"SHOP_TOKEN": SECRET}) as on:
+    async with running_app(default=output, redaction=redaction, environment={"SHOP_TOKEN": SECRET}) as on:
         result = await on.call()
         assert (result.status, result.redaction_state, result.error) == ("succeeded", "partial", None)
         stored = await whole_output(on, result)
@@ -330,14 +330,14 @@ async def test_at_233_a_secret_is_in_no_representation() -> None:
         assert msgspec.json.decode(stored)["rows"] == filler
         assert SECRET not in json.dumps(result.to_record())
         assert SECRET not in await everything(on)
-        [told] = [event for event in await on.events(result) if event.event_type == "tool.result.redacted"]
+        [told] = [event for event in await on.read_events(result) if event.event_type == "tool.result.redacted"]
         assert told.data["redaction_state"] == "partial"
 
 
-@played
+@run_async
 async def test_at_233_what_is_withheld_whole_is_a_redacted_result() -> None:
     """AT-233: status, class, state, event and reason; the call succeeded."""
-    async with scene(kept_by("redact", reason="personal data"), default="Ann, Bern") as on:
+    async with running_app(kept_by("redact", reason="personal data"), default="Ann, Bern") as on:
         result = await on.call()
         assert result.error is not None
         assert (result.status, result.error.error_class, result.redaction_state) == (
@@ -348,21 +348,23 @@ async def test_at_233_what_is_withheld_whole_is_a_redacted_result() -> None:
         assert "Ann" not in await everything(on)
         [record] = await persistence(on, result)
         assert (record["redaction_state"], record["reason"]) == ("full", "personal data")
-        types = [event.event_type for event in await on.events(result)]
+        types = [event.event_type for event in await on.read_events(result)]
         assert types.count("tool.result.redacted") == 1
-        assert (await on.record(result))["status"] == "succeeded"
+        assert (await on.read_record(result))["status"] == "succeeded"
 
 
 # What stays when bytes go
 
 
-@played
+@run_async
 async def test_at_236_references_say_how_long_they_hold() -> None:
     """AT-236, AT-275: durable or for the session; expired bytes are a structured answer, and the records stay."""
     clock = FakeClock()
     session = kept_by("ref_only", scope="session")
-    durable = made("other", output_contract={"persistence_policy": {"strategy": "ref_only", "expires_seconds": 60}})
-    async with scene(session, durable, default="kept", clock=clock) as on:
+    durable = make_tool(
+        "other", output_contract={"persistence_policy": {"strategy": "ref_only", "expires_seconds": 60}}
+    )
+    async with running_app(session, durable, default="kept", clock=clock) as on:
         scopes = {}
         for name in ("search", "other"):
             result = await on.call(name)
@@ -370,13 +372,13 @@ async def test_at_236_references_say_how_long_they_hold() -> None:
             scopes[name] = record["persisted_ref"]["scope"]
         assert scopes == {"search": "session", "other": "durable"}
         assert record["persisted_ref"]["expires_at"]
-        before = await on.record(result)
+        before = await on.read_record(result)
         clock.advance(61)
         assert result.native_output_ref is not None
         with pytest.raises(PayloadGone) as gone:
             await on.surface.payload(result.native_output_ref)
         assert gone.value.reason == "expired"
-        assert await on.record(result) == before
+        assert await on.read_record(result) == before
         assert await on.app.result(result.invocation_id) == result
 
 
@@ -386,15 +388,15 @@ REFS: dict[str, Any] = {
 }
 
 
-async def lost(how: str) -> tuple[Scene, Result]:
+async def lost(how: str) -> tuple[RunningApp, Result]:
     """A result whose payload is not there, by one of the six ways."""
     clock, output = FakeClock(), Output(LONG, **REFS)
     policies = {
-        "size": made(output_contract={"persistence_policy": {"strategy": "drop_with_reason"}}),
-        "privacy": made(output_contract={"is_private": True}),
-        "redaction": made(output_contract={"persistence_policy": {"strategy": "redact"}}),
+        "size": make_tool(output_contract={"persistence_policy": {"strategy": "drop_with_reason"}}),
+        "privacy": make_tool(output_contract={"is_private": True}),
+        "redaction": make_tool(output_contract={"persistence_policy": {"strategy": "redact"}}),
     }
-    async with scene(policies.get(how, made()), default=output, clock=clock) as on:
+    async with running_app(policies.get(how, make_tool()), default=output, clock=clock) as on:
         result = await on.call(native_call_id="toolu_1")
         if how == "expiry":
             clock.advance(40 * 24 * 3600)
@@ -405,11 +407,11 @@ async def lost(how: str) -> tuple[Scene, Result]:
 
 
 @pytest.mark.parametrize("how", ["size", "privacy", "expiry", "redaction"])
-@played
+@run_async
 async def test_at_274_what_is_left_when_the_payload_is_gone(how: str) -> None:
     """AT-274, AT-275, AT-101: invocation, status, why, and every reference; the tool was chosen and ran."""
     on, result = await lost(how)
-    record = await on.record(result)
+    record = await on.read_record(result)
     assert record["status"] in ("succeeded", "failed")
     assert record["started_at"] and record["ended_at"]
     assert record["policy_refs"] and record["evidence_refs"] and record["permission_decision_refs"]
@@ -425,7 +427,7 @@ async def test_at_274_what_is_left_when_the_payload_is_gone(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["discard", "sibling cancel"])
-@played
+@run_async
 async def test_at_274_what_is_left_of_a_call_that_was_thrown_away(how: str) -> None:
     """AT-274, AT-101: the same for the two ways without a payload of their own."""
     begun = asyncio.Event()
@@ -442,18 +444,18 @@ async def test_at_274_what_is_left_of_a_call_that_was_thrown_away(how: str) -> N
         raise ExecutionFailed("execution_failed", "no")
 
     safe: dict[str, Any] = {"is_read_only": True, "is_concurrency_safe": True}
-    async with scene(made(**safe), bad, default=slow) as on:
+    async with running_app(make_tool(**safe), bad, default=slow) as on:
         calls = [("search", BERN)] if how == "discard" else [("search", BERN), ("bad", BERN)]
         calling = asyncio.create_task(on.surface.call_many(calls, sibling_failure_policy="cancel_siblings"))
         await begun.wait()
         if how == "discard":
-            await until(lambda: in_flight(on.app))
-            on.surface.discard(in_flight(on.app))
+            await wait_until(lambda: list_calls_in_flight(on.app))
+            on.surface.discard(list_calls_in_flight(on.app))
         result = (await calling)[0]
         assert isinstance(result, Result)
         assert result.status == ("discarded" if how == "discard" else "synthetic_error")
         assert result.abort_reason and result.error is not None
-        record = await on.record(result)
+        record = await on.read_record(result)
         assert record["status"] == "canceled"
         assert record["started_at"] and record["policy_refs"] and record["evidence_refs"]
         assert record["permission_decision_refs"] and record["abort_reason"] == result.abort_reason
@@ -470,10 +472,10 @@ SNAPSHOT = {
 }  # fmt: skip
 
 
-@played
+@run_async
 async def test_at_247_resources_and_artifacts_are_two_things() -> None:
     """AT-247, AT-248, AT-249, AT-250: one result may have both; each ref is whole, and an artifact points back."""
-    async with scene(default=Output("seen", resource_refs=(SCREENSHOT,), artifact_refs=(SNAPSHOT,))) as on:
+    async with running_app(default=Output("seen", resource_refs=(SCREENSHOT,), artifact_refs=(SNAPSHOT,))) as on:
         result = await on.call()
         [resource], [artifact] = result.resource_refs, result.artifact_refs
         assert (resource["id"], artifact["id"]) == ("shot-1", "page-7")
@@ -487,16 +489,16 @@ async def test_at_247_resources_and_artifacts_are_two_things() -> None:
         assert await on.app.result(result.invocation_id) == result
 
 
-@played
+@run_async
 async def test_at_249_a_reference_says_what_is_not_known() -> None:
     """AT-249: what the tool left out is said to be unknown, not left to silence."""
-    async with scene(default=Output("seen", resource_refs=({"uri": "https://x.example/a"},))) as on:
+    async with running_app(default=Output("seen", resource_refs=({"uri": "https://x.example/a"},))) as on:
         [ref] = (await on.call()).resource_refs
         assert ref["id"] and ref["relation"]
         assert ref["access"] == "unknown"
 
 
-@played
+@run_async
 async def test_at_251_a_background_task_has_three_places() -> None:
     """AT-251: the invocation is the call, its runtime refs have the task, the artifact refs the product."""
     go = asyncio.Event()
@@ -508,7 +510,7 @@ async def test_at_251_a_background_task_has_three_places() -> None:
         await go.wait()
         return Output("rendered", artifact_refs=({"id": "film-1", "uri": "https://media.example/film-1"},))
 
-    async with scene(render) as on:
+    async with running_app(render) as on:
         waiting = await on.surface.call("render", {})
         assert isinstance(waiting, Pending)
         go.set()
@@ -517,10 +519,10 @@ async def test_at_251_a_background_task_has_three_places() -> None:
         assert result.invocation_id == waiting.invocation_id
         [film] = result.artifact_refs
         assert (film["id"], film["invocation_id"]) == ("film-1", waiting.invocation_id)
-        assert "task:task-7" in (await on.whole(result))["runtime_refs"]
+        assert "task:task-7" in (await on.read_full_record(result))["runtime_refs"]
 
 
-@played
+@run_async
 async def test_native_ids_of_a_call_stand_on_its_record() -> None:
     """AT-98, AT-251: what the tool told of itself, beside what its definition says."""
 
@@ -530,19 +532,19 @@ async def test_native_ids_of_a_call_stand_on_its_record() -> None:
         context.add_native_ref(source="a2a", task_id="t-1")
         return Output("done", native_refs=({"source": "cli", "exit_code": 0},))
 
-    async with scene(remote) as on:
-        record = await on.record(await on.call("remote", {}))
+    async with running_app(remote) as on:
+        record = await on.read_record(await on.call("remote", {}))
         assert record["external_mappings"][-2:] == [
             {"source": "a2a", "task_id": "t-1"},
             {"source": "cli", "exit_code": 0},
         ]
 
 
-@played
+@run_async
 async def test_at_221_a_view_for_the_model_leaves_the_one_for_people() -> None:
     """AT-221: a hook replaces what the model sees; what people see and what was given stay."""
-    hook = TestHook(lambda told: HookOutput(updated_output="for the model"), "post_tool_use")
-    async with scene(default=Output("native", ui_summary="for people"), hooks=(hook,)) as on:
+    hook = FunctionHook(lambda told: HookOutput(updated_output="for the model"), "post_tool_use")
+    async with running_app(default=Output("native", ui_summary="for people"), hooks=(hook,)) as on:
         result = await on.call()
         assert result.text == "for the model"
         assert result.ui_facing_summary == "for people"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,7 +17,16 @@ from ferrule.runtime.functions import tool
 from ferrule.runtime.pipeline.phases import emit_terminal
 from tests.runtime.pipeline.replaced_phase import replace_phase
 from tests.runtime.surface.parts import Ready
-from tests.spec.scene import BERN, TRUSTED, TestHook, has_required, made, played, scene
+from tests.spec.running_app import (
+    BERN,
+    TRUSTED,
+    FunctionHook,
+    RunningApp,
+    assert_required,
+    make_tool,
+    run_async,
+    running_app,
+)
 
 DENY = TRUSTED + '[[rules]]\nid = "never"\ndecision = "deny"\ntool = "*"\nwhen = { city = "Bern" }\n'
 SWITCHED_OFF = 'mode = "locked"\n'
@@ -62,7 +72,7 @@ STOPS: dict[str, Stopped] = {
         {"policy": SWITCHED_OFF}, "resolve_tool", ("policy_blocked", "policy_blocked", "denied", "blocked")
     ),
     "not set up": Stopped(
-        {"tools": (made(lifecycle="requires_setup"),), "readiness": Ready(is_set_up=False)},
+        {"tools": (make_tool(lifecycle="requires_setup"),), "readiness": Ready(is_set_up=False)},
         "resolve_tool",
         ("setup_required", "setup_required", "failed", "blocked"),
     ),
@@ -73,7 +83,7 @@ STOPS: dict[str, Stopped] = {
         {"city": 1},
     ),
     "not loaded": Stopped(
-        {"tools": (made(lifecycle="deferred"),)},
+        {"tools": (make_tool(lifecycle="deferred"),)},
         "check_schema_loaded",
         ("schema_not_loaded", "schema_not_loaded", "failed", "schema_parse_failed"),
     ),
@@ -83,12 +93,12 @@ STOPS: dict[str, Stopped] = {
         ("invalid_arguments", "invalid_arguments", "failed", "validation_failed"),
     ),
     "stopped by a hook": Stopped(
-        {"hooks": (TestHook(lambda told: HookOutput(stop="not today")),)},
+        {"hooks": (FunctionHook(lambda told: HookOutput(stop="not today")),)},
         "pre_hooks",
         ("hook_blocked", "hook_blocked", "denied", "blocked"),
     ),
     "a broken hook": Stopped(
-        {"hooks": (TestHook(raising),)}, "pre_hooks", ("hook_blocked", "hook_failed", "failed", "blocked")
+        {"hooks": (FunctionHook(raising),)}, "pre_hooks", ("hook_blocked", "hook_failed", "failed", "blocked")
     ),
     "denied": Stopped({"policy": DENY}, "permission", ("permission_denied", "permission_denied", "denied", "denied")),
     "failed": Stopped(
@@ -110,21 +120,21 @@ STOPS: dict[str, Stopped] = {
         ("execution_failed", "execution_failed", "failed", "failed"),
     ),
     "not what its schema says": Stopped(
-        {"tools": (made(output_schema={"type": "object"}),)},
+        {"tools": (make_tool(output_schema={"type": "object"}),)},
         "map_result",
         ("execution_failed", "result_mapping_failed", "failed", "failed"),
     ),
     "a broken post hook": Stopped(
-        {"hooks": (TestHook(raising, "post_tool_use"),)},
+        {"hooks": (FunctionHook(raising, "post_tool_use"),)},
         "post_hooks",
         ("partial_failure", "post_hook_failed", "partial_succeeded", "succeeded"),
     ),
 }
 
 
-def app_of(stopped: Stopped) -> Any:
+def app_of(stopped: Stopped) -> AbstractAsyncContextManager[RunningApp]:
     parts = dict(stopped.parts)
-    return scene(*parts.pop("tools", ()), **parts)
+    return running_app(*parts.pop("tools", ()), **parts)
 
 
 def expected_trace(phase: str) -> list[str]:
@@ -134,38 +144,38 @@ def expected_trace(phase: str) -> list[str]:
     return opened + (FAILURE_CLOSE if phase == "execute" else CLOSE)
 
 
-@played
+@run_async
 async def test_at_104_a_success_takes_all_phases_in_order() -> None:
     """AT-104"""
-    async with scene() as on:
-        assert await on.trace(await on.call()) == list(PHASES)
+    async with running_app() as on:
+        assert await on.read_phases(await on.call()) == list(PHASES)
 
 
 @pytest.mark.parametrize("case", STOPS)
-@played
+@run_async
 async def test_at_104_a_failure_jumps_to_the_closing_phases(case: str) -> None:
     """AT-104, AT-105: the phases up to the failure, then the closing ones; failure hooks only once it has run."""
     stopped = STOPS[case]
     async with app_of(stopped) as on:
         result = await on.call(stopped.name, stopped.arguments)
-        assert await on.trace(result) == expected_trace(stopped.phase)
+        assert await on.read_phases(result) == expected_trace(stopped.phase)
 
 
 @pytest.mark.parametrize("case", STOPS)
-@played
+@run_async
 async def test_at_105_a_failure_gives_one_terminal_result(case: str) -> None:
     """AT-105, AT-113, AT-214, AT-219: the right class, code, status and state, on record, with the caller's own id."""
     stopped = STOPS[case]
     async with app_of(stopped) as on:
         result = await on.call(stopped.name, stopped.arguments, native_call_id="toolu_1")
-        record = await on.record(result)
+        record = await on.read_record(result)
         assert result.error is not None
         assert result.is_error
         found = (result.error.error_class, result.error.error_code, result.status, record["status"])
         assert found == stopped.outcome
         assert "secret" not in repr(result)
         assert result.native_call_id == record["native_call_id"] == "toolu_1"
-        has_required("invocation", record)
+        assert_required("invocation", record)
         assert len([move for move in record["status_transitions"] if move["to"] in TERMINAL]) == 1
         assert await on.app.result(result.invocation_id) == result
 
@@ -192,9 +202,9 @@ def test_at_105_a_mistake_of_ours_is_an_ordinary_failure(
 
 
 async def _crashed(phase: str) -> Any:
-    async with scene() as on:
+    async with running_app() as on:
         result = await on.call()
-        record = await on.record(result)
+        record = await on.read_record(result)
         error = result.error
         assert error is not None
         assert error.error_class == "execution_failed"
@@ -215,7 +225,7 @@ def test_at_105_an_ending_that_cannot_be_written_is_no_success(
     """AT-105, AT-178: a mistake of ours in the thirteenth phase: one error result, and the ledger still has the call open."""
 
     async def main() -> None:
-        async with scene() as on:
+        async with running_app() as on:
             result = await on.call()
             assert result.error is not None
             assert result.error.error_code == "internal_error"
@@ -230,20 +240,25 @@ def test_at_105_an_ending_that_cannot_be_written_is_no_success(
     assert "a secret of ours" in caplog.text
 
 
-@played
+@run_async
 async def test_at_106_names_lead_through_the_surface_and_aliases_come_second() -> None:
     """AT-106, AT-5, AT-64: an alias reaches its tool, a name beats an alias, the catalog alone reaches nothing."""
-    first, second = made("search", aliases=("find", "look")), made("look")
-    async with scene(first, second) as on:
-        assert (await on.record(await on.call("find")))["tool_id"] == "shop.search"
-        assert (await on.record(await on.call("look")))["tool_id"] == "shop.look"
+    first, second = make_tool("search", aliases=("find", "look")), make_tool("look")
+    async with running_app(first, second) as on:
+        assert (await on.read_record(await on.call("find")))["tool_id"] == "shop.search"
+        assert (await on.read_record(await on.call("look")))["tool_id"] == "shop.look"
 
 
-@played
+@run_async
 async def test_at_107_four_ways_of_not_being_there() -> None:
     """AT-107, AT-64: nonexistent, not surfaced, blocked, deferred and unloaded are told apart."""
-    tools = (made("here"), made("off", lifecycle="disabled"), made("later", lifecycle="deferred"), made("elsewhere"))
-    async with scene(*tools) as on:
+    tools = (
+        make_tool("here"),
+        make_tool("off", lifecycle="disabled"),
+        make_tool("later", lifecycle="deferred"),
+        make_tool("elsewhere"),
+    )
+    async with running_app(*tools) as on:
         surface = on.surface.surface
         without = {name: ids for name, ids in surface.names.items() if "elsewhere" not in name}
         entries = {key: entry for key, entry in surface.entries.items() if key != "shop.elsewhere"}
@@ -267,24 +282,24 @@ def _fields(struct: Any) -> dict[str, Any]:
     return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
 
-@played
+@run_async
 async def test_at_109_nothing_sees_arguments_that_do_not_fit() -> None:
     """AT-109, AT-38: no check, hook, permission or tool is asked about them."""
-    hook = TestHook(lambda told: None)
-    async with scene(made(), hooks=(hook,), policy=DENY) as on:
+    hook = FunctionHook(lambda told: None)
+    async with running_app(make_tool(), hooks=(hook,), policy=DENY) as on:
         result = await on.call("search", {"city": ["Bern"]})
         assert result.error is not None
         assert result.error.error_class == "schema_validation_failed"
         assert not hook.seen
-        assert not await on.decisions(result)
+        assert not await on.read_decisions(result)
         assert not on.has_run
 
 
 @pytest.mark.parametrize("arguments", [BERN, {"city": 3}, {}])
-@played
+@run_async
 async def test_at_110_nothing_runs_unless_its_schema_was_loaded(arguments: Any) -> None:
     """AT-110, AT-189: schema_not_loaded wins whatever the arguments, and says how to find the tool."""
-    async with scene(made(lifecycle="deferred")) as on:
+    async with running_app(make_tool(lifecycle="deferred")) as on:
         error = (await on.call("search", arguments)).error
         assert error is not None
         assert error.error_class == "schema_not_loaded"
@@ -294,33 +309,33 @@ async def test_at_110_nothing_runs_unless_its_schema_was_loaded(arguments: Any) 
         assert not on.has_run
 
 
-@played
+@run_async
 async def test_at_111_values_are_checked_before_hooks_and_permission() -> None:
     """AT-111, AT-38: an unsafe value goes no further."""
-    hook = TestHook(lambda told: None)
-    async with scene(checked, default=UNSET, hooks=(hook,), policy=DENY) as on:
+    hook = FunctionHook(lambda told: None)
+    async with running_app(checked, default=UNSET, hooks=(hook,), policy=DENY) as on:
         result = await on.call()
         assert result.error is not None
         assert result.error.error_class == "invalid_arguments"
         assert "Bern cannot be searched" in result.error.message
         assert not hook.seen
-        assert not await on.decisions(result)
+        assert not await on.read_decisions(result)
 
 
-@played
+@run_async
 async def test_at_112_everything_hooks_say_is_collected_in_order() -> None:
     """AT-112: messages, context, updated input and permission of three hooks."""
     hooks = (
-        TestHook(lambda told: HookOutput(messages=("looking",)), name="first"),
-        TestHook(lambda told: HookOutput(updated_input={"city": "Basel"}), name="second"),
-        TestHook(
+        FunctionHook(lambda told: HookOutput(messages=("looking",)), name="first"),
+        FunctionHook(lambda told: HookOutput(updated_input={"city": "Basel"}), name="second"),
+        FunctionHook(
             lambda told: HookOutput(additional_context=({"type": "text", "text": "note"},), permission="allow"),
             name="third",
         ),
     )
-    async with scene(hooks=hooks) as on:
+    async with running_app(hooks=hooks) as on:
         result = await on.call()
-        runs = (await on.story(result)).hooks
+        runs = (await on.read_story(result)).hooks
         assert [run.hook_id for run in runs] == ["first", "second", "third"]
         said = [repr(run.outputs) for run in runs]
         assert "looking" in said[0]
@@ -329,21 +344,21 @@ async def test_at_112_everything_hooks_say_is_collected_in_order() -> None:
         assert "permission" in said[2]
 
 
-@played
+@run_async
 async def test_at_113_a_refusal_is_an_ordinary_result() -> None:
     """AT-113: denied and rejected calls have a result that a conversation can hold, with the native call id."""
-    async with scene(policy=DENY) as on:
+    async with running_app(policy=DENY) as on:
         denied = await on.call(native_call_id="toolu_2")
         assert denied.to_record()["native_call_id"] == "toolu_2"
         assert denied.text
-    async with scene(policy="") as on:
-        await on.parked(native_call_id="toolu_3")
-        rejected = await on.answered("too dear")
+    async with running_app(policy="") as on:
+        await on.park(native_call_id="toolu_3")
+        rejected = await on.answer("too dear")
         assert (rejected.status, rejected.native_call_id) == ("rejected", "toolu_3")
         assert rejected.text
 
 
-@played
+@run_async
 async def test_at_114_the_executor_gets_six_things_in_one_object() -> None:
     """AT-114: progress, abort signal, timeout, credentials, sandbox, native ids."""
     seen: list[Context] = []
@@ -359,7 +374,7 @@ async def test_at_114_the_executor_gets_six_things_in_one_object() -> None:
 
         async def aclose(self) -> None: ...
 
-    async with scene(executors=(Looking(),)) as on:
+    async with running_app(executors=(Looking(),)) as on:
         result = await on.call(native_call_id="toolu_4", timeout_seconds=5)
     [context] = seen
     assert context.invocation_id == result.invocation_id
@@ -380,33 +395,35 @@ def test_at_115_a_result_is_mapped_once(monkeypatch: pytest.MonkeyPatch) -> None
         return original(call, services)
 
     async def main() -> None:
-        async with scene(policy="") as on:
-            await on.parked()
-            result = await on.answered()
+        async with running_app(policy="") as on:
+            await on.park()
+            result = await on.answer()
             assert await on.app.result(result.invocation_id) == result
-            await on.record(result)
+            await on.read_record(result)
             assert mapped == [result.invocation_id]
 
     original = replace_phase(monkeypatch, "map_result", counting)
     asyncio.run(main())
 
 
-@played
+@run_async
 async def test_at_117_failure_hooks_run_on_failure_instead() -> None:
     """AT-117"""
-    hooks = [TestHook(lambda told: None, event) for event in ("post_tool_use", "post_tool_use_failure")]
-    async with scene(hooks=hooks, script={"shop.search": [ExecutionFailed("execution_failed", "no"), "done"]}) as on:
+    hooks = [FunctionHook(lambda told: None, event) for event in ("post_tool_use", "post_tool_use_failure")]
+    async with running_app(
+        hooks=hooks, script={"shop.search": [ExecutionFailed("execution_failed", "no"), "done"]}
+    ) as on:
         await on.call()
         assert [len(hook.seen) for hook in hooks] == [0, 1]
         await on.call()
         assert [len(hook.seen) for hook in hooks] == [1, 1]
 
 
-@played
+@run_async
 async def test_at_119_references_are_there_before_the_result_is_told() -> None:
     """AT-119: what the tool linked is on the emitted result."""
     output = Output("done", artifact_refs=({"artifact_id": "a1"},), resource_refs=({"uri": "file:///r"},))
-    async with scene(default=output) as on:
+    async with running_app(default=output) as on:
         result = await on.call()
         assert result.artifact_refs[0]["artifact_id"] == "a1"
         assert result.resource_refs[0]["uri"] == "file:///r"

@@ -18,8 +18,8 @@ from ferrule.model.progress import BadProgress, ProgressStatus, progress_of
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.functions import tool
 from ferrule.testing import FakeClock, ScriptedApprover
-from tests.spec.scene import has_required, played, scene
-from tests.spec.together import in_flight, until
+from tests.spec.gated_runs import list_calls_in_flight, wait_until
+from tests.spec.running_app import assert_required, run_async, running_app
 
 STATUSES = {
     "queued", "started", "running", "waiting_for_permission", "waiting_for_input", "backgrounded", "partial_result",
@@ -48,26 +48,26 @@ async def held(context: Context) -> str:
     return "done"
 
 
-@played
+@run_async
 async def test_at_197_records_of_progress_are_whole() -> None:
     """AT-197: six fields each, in the record of the call and in its events."""
-    async with scene(steps) as on:
+    async with running_app(steps) as on:
         result = await on.call("steps", {"count": 4})
-        records = (await on.whole(result))["progress"]
+        records = (await on.read_full_record(result))["progress"]
         assert len(records) == 4
         for record in records:
-            has_required("progress", record)
+            assert_required("progress", record)
             assert isinstance(record["sequence"], int)
             assert record["invocation_id"] == result.invocation_id
             assert isinstance(record["current_step"], str)
         assert len({record["progress_id"] for record in records}) == 4
         news = [row for row in await on.app.store.news_of(result.invocation_id) if row.outcome == "progress"]
         assert news
-        told = [event for event in await on.events() if event.event_type == "tool.invocation.progress"]
+        told = [event for event in await on.read_events() if event.event_type == "tool.invocation.progress"]
         assert [event.data["sequence"] for event in told] == [record["sequence"] for record in records]
 
 
-@played
+@run_async
 async def test_at_198_numbers_only_go_up() -> None:
     """AT-198: threads that speak at the same time share one row of numbers, without a gap."""
 
@@ -86,16 +86,16 @@ async def test_at_198_numbers_only_go_up() -> None:
             await asyncio.to_thread(thread.join)
         return "done"
 
-    async with scene(crowd) as on:
+    async with running_app(crowd) as on:
         result = await on.call("crowd", {})
-        records = (await on.whole(result))["progress"]
+        records = (await on.read_full_record(result))["progress"]
         assert [record["sequence"] for record in records] == list(range(1, 201))
         for name in range(8):
             said = [record["message"] for record in records if record["message"].split()[0] == str(name)]
             assert said == [f"{name} {number}" for number in range(25)]
 
 
-@played
+@run_async
 async def test_at_198_a_call_that_goes_on_counts_on() -> None:
     """AT-198: numbers are not used again after it waited for somebody, whatever was said before."""
 
@@ -110,14 +110,14 @@ async def test_at_198_a_call_that_goes_on_counts_on() -> None:
         context.progress("after")
         return f"used {answer}"
 
-    async with scene(asks) as on:
-        waiting = await on.parked("asks", {})
+    async with running_app(asks) as on:
+        waiting = await on.park("asks", {})
         assert waiting.state == "needs_input"
         await on.app.inbox(Identity("bob", "desk", frozenset({APPROVE}))).answer(waiting.invocation_id, "savings")
         result = await on.app.result(waiting.invocation_id, wait=5)
         assert isinstance(result, Result)
         assert result.text == "used savings"
-        records = (await on.whole(result))["progress"]
+        records = (await on.read_full_record(result))["progress"]
         said = {record["message"]: record["sequence"] for record in records}
         assert said["before"] < said["after"]
         numbers = [record["sequence"] for record in records]
@@ -125,14 +125,14 @@ async def test_at_198_a_call_that_goes_on_counts_on() -> None:
 
 
 @pytest.mark.parametrize("after", range(4))
-@played
+@run_async
 async def test_at_199_whoever_comes_back_gets_the_rest(after: int) -> None:
     """AT-199: in order, from any number on, while the call runs and when it is over."""
     GATE["go"] = asyncio.Event()
-    async with scene(held) as on:
+    async with running_app(held) as on:
         calling = asyncio.create_task(on.surface.call("held", {}))
-        await until(lambda: in_flight(on.app))
-        [call_id] = in_flight(on.app)
+        await wait_until(lambda: list_calls_in_flight(on.app))
+        [call_id] = list_calls_in_flight(on.app)
         first: list[int] = []
         async for said in on.surface.follow(call_id):
             first.append(said.sequence)
@@ -151,17 +151,17 @@ async def test_at_199_whoever_comes_back_gets_the_rest(after: int) -> None:
         assert await follow() == list(range(after + 1, 7))
 
 
-@played
+@run_async
 async def test_at_199_nobody_else_follows() -> None:
     """AT-199: the progress of a call is its principal's."""
-    async with scene(steps) as on:
+    async with running_app(steps) as on:
         result = await on.call("steps", {"count": 2})
         other = on.app.surface(principal="eve")
         assert [said async for said in other.follow(result.invocation_id)] == []
 
 
 @pytest.mark.parametrize("seconds", [1.2, 10])
-@played
+@run_async
 async def test_at_200_a_long_call_is_said_to_run_still(seconds: float) -> None:
     """AT-200: by the runtime, with the time it has taken, where the tool says nothing for a second."""
     GATE["go"] = asyncio.Event()
@@ -173,10 +173,10 @@ async def test_at_200_a_long_call_is_said_to_run_still(seconds: float) -> None:
         await GATE["go"].wait()
         return "done"
 
-    async with scene(silent, clock=clock) as on:
+    async with running_app(silent, clock=clock) as on:
         calling = asyncio.create_task(on.surface.call("silent", {}))
-        await until(lambda: in_flight(on.app))
-        [call_id] = in_flight(on.app)
+        await wait_until(lambda: list_calls_in_flight(on.app))
+        [call_id] = list_calls_in_flight(on.app)
         clock.advance(seconds)
         async for said in on.surface.follow(call_id):
             assert said.status == "running"
@@ -201,7 +201,7 @@ def test_at_201_percent_is_between_0_and_100(percent: Any) -> None:
 
 
 @pytest.mark.parametrize("percent", [101, -1, 1e9])
-@played
+@run_async
 async def test_at_201_a_tool_learns_that_it_said_something_impossible(percent: float) -> None:
     """AT-201: where it said it; nothing of it is told to anybody."""
     refused: list[str] = []
@@ -215,11 +215,11 @@ async def test_at_201_a_tool_learns_that_it_said_something_impossible(percent: f
             refused.append(str(error))
         return "done"
 
-    async with scene(boasts) as on:
+    async with running_app(boasts) as on:
         result = await on.call("boasts", {})
         assert not result.is_error
         assert "percent" in refused[0]
-        assert "progress" not in await on.whole(result)
+        assert "progress" not in await on.read_full_record(result)
 
 
 def test_at_202_the_ten_statuses() -> None:
@@ -231,7 +231,7 @@ def test_at_202_the_ten_statuses() -> None:
         progress_of("inv_1", 1, 0, 0, {"status": "dreaming"})
 
 
-@played
+@run_async
 async def test_at_202_a_call_that_waits_says_for_what() -> None:
     """AT-202, AT-198: for permission, then, from the middle of its run, for input; numbers go on."""
 
@@ -246,20 +246,20 @@ async def test_at_202_a_call_that_waits_says_for_what() -> None:
         context.progress("after")
         return f"used {answer}"
 
-    async with scene(asks, policy="") as on:
-        waiting = await on.parked("asks", {})
-        [said] = (await on.whole(waiting))["progress"]
+    async with running_app(asks, policy="") as on:
+        waiting = await on.park("asks", {})
+        [said] = (await on.read_full_record(waiting))["progress"]
         assert (said["status"], said["sequence"]) == ("waiting_for_permission", 1)
         await ScriptedApprover(on.app).work()
         inbox = on.app.inbox(Identity("bob", "desk", frozenset({APPROVE})))
         await inbox.answer(waiting.invocation_id, "savings")
         result = await on.app.result(waiting.invocation_id, wait=5)
         assert isinstance(result, Result)
-        told = [(each["sequence"], each["status"]) for each in (await on.whole(result))["progress"]]
+        told = [(each["sequence"], each["status"]) for each in (await on.read_full_record(result))["progress"]]
         assert told == [(1, "waiting_for_permission"), (2, "running"), (3, "waiting_for_input"), (4, "running")]
 
 
-@played
+@run_async
 async def test_at_202_a_call_in_the_background_says_so() -> None:
     """AT-202, AT-251: with the task's id; its caller is let go, and the result is there later."""
     GATE["go"] = asyncio.Event()
@@ -271,7 +271,7 @@ async def test_at_202_a_call_in_the_background_says_so() -> None:
         await GATE["go"].wait()
         return "rendered"
 
-    async with scene(render) as on:
+    async with running_app(render) as on:
         outcome = await on.surface.call("render", {})
         assert isinstance(outcome, Pending)
         assert (outcome.state, outcome.message) == ("running", "rendering the film")
@@ -279,13 +279,13 @@ async def test_at_202_a_call_in_the_background_says_so() -> None:
         result = await on.surface.result(outcome.invocation_id, wait=5)
         assert isinstance(result, Result)
         assert result.text == "rendered"
-        record = await on.whole(result)
+        record = await on.read_full_record(result)
         [said] = [said for said in record["progress"] if said["status"] == "backgrounded"]
         assert said["task_id"] == "task-7"
-        assert (await on.states(result))[-3:] == ["yielded", "running", "succeeded"]
+        assert (await on.read_states(result))[-3:] == ["yielded", "running", "succeeded"]
 
 
-@played
+@run_async
 async def test_at_204_nothing_is_said_after_the_end(caplog: pytest.LogCaptureFixture) -> None:
     """AT-204: what comes late is dropped, and the log knows."""
     kept: list[Context] = []
@@ -297,16 +297,16 @@ async def test_at_204_nothing_is_said_after_the_end(caplog: pytest.LogCaptureFix
         context.progress("in time")
         return "done"
 
-    async with scene(leaves) as on:
+    async with running_app(leaves) as on:
         result = await on.call("leaves", {})
         with caplog.at_level(logging.INFO, logger="ferrule"):
             kept[0].progress("too late")
-        records = (await on.whole(result))["progress"]
+        records = (await on.read_full_record(result))["progress"]
         assert [record["message"] for record in records] == ["in time"]
         assert result.invocation_id in caplog.text
 
 
-@played
+@run_async
 async def test_at_218_parts_of_a_result_are_no_result() -> None:
     """AT-218: three parts, the state that says so, then one end with the whole."""
 
@@ -320,7 +320,7 @@ async def test_at_218_parts_of_a_result_are_no_result() -> None:
             await asyncio.sleep(0)
         return found
 
-    async with scene(lines) as on:
+    async with running_app(lines) as on:
         told = []
         async for update in on.surface.stream_many([("lines", {})]):
             told.append(update.progress.extra["content"][0]["text"] if update.progress else update.result)
@@ -328,13 +328,13 @@ async def test_at_218_parts_of_a_result_are_no_result() -> None:
         assert parts == ["line 0", "line 1", "line 2"]
         assert isinstance(result, Result)
         assert result.structured_content == parts
-        states = await on.states(result)
+        states = await on.read_states(result)
         assert "partial_result" in states
         assert states[-1] == "succeeded"
-        events = [event.event_type for event in await on.events()]
+        events = [event.event_type for event in await on.read_events()]
         assert "tool.invocation.partial_result" in events
         assert events.count("tool.result.created") == 1
-        records = (await on.whole(result))["progress"]
+        records = (await on.read_full_record(result))["progress"]
         assert {record["status"] for record in records} == {"partial_result"}
         for record, part in zip(records, parts, strict=True):
             [ref] = record["partial_result_refs"]
@@ -342,7 +342,7 @@ async def test_at_218_parts_of_a_result_are_no_result() -> None:
             assert found["content"] == [{"type": "text", "text": part}]
 
 
-@played
+@run_async
 async def test_progress_is_json_whatever_a_tool_says() -> None:
     """AT-197: what it adds of its own is carried with it."""
 
@@ -352,9 +352,9 @@ async def test_progress_is_json_whatever_a_tool_says() -> None:
         context.progress("x", queue_depth=7, sequence=99, invocation_id="inv_other")
         return "done"
 
-    async with scene(odd) as on:
+    async with running_app(odd) as on:
         result = await on.call("odd", {})
-        [record] = (await on.whole(result))["progress"]
+        [record] = (await on.read_full_record(result))["progress"]
         assert (record["queue_depth"], record["sequence"]) == (7, 1)
         assert record["invocation_id"] == result.invocation_id
         assert msgspec.json.decode(msgspec.json.encode(record)) == record

@@ -12,8 +12,15 @@ import pytest
 
 from ferrule.model.result import Result
 from tests.runtime.executors.rest.server import Seen, Server, Wire, answer, json_answer, serving
-from tests.spec.scene import played
-from tests.spec.upstream import CITY, WarpedLoop, behind, rest, tool_file, warped
+from tests.spec.aml_app import (
+    CITY,
+    WarpedLoop,
+    rest_transport,
+    run_with_warped_clock,
+    running_aml_app,
+    tool_file,
+)
+from tests.spec.running_app import run_async
 
 FINE = json_answer({"ok": True})
 ID = {"type": "object", "properties": {"id": {"type": "string", "description": "Which."}}, "required": ["id"]}
@@ -25,12 +32,12 @@ async def called(answers: Any, arguments: Any = None, **tool: Any) -> tuple[Resu
     endpoint, base = tool.pop("endpoint", "POST /x"), tool.pop("base", "")
     said = {name: tool.pop(name) for name in ("timeout_ms", "retry_policy", "credentials") if name in tool}
     async with serving(answers) as server:
-        files = tool_file("the-tool", rest(server.url + base, endpoint, **said), **tool)
-        async with behind(files) as scene:
-            return await scene.call("the-tool", arguments or {}, wait=15), server
+        files = tool_file("the-tool", rest_transport(server.url + base, endpoint, **said), **tool)
+        async with running_aml_app(files) as running:
+            return await running.call("the-tool", arguments or {}, wait=15), server
 
 
-@played
+@run_async
 async def test_aml_40_the_path_of_the_endpoint_goes_behind_the_base_url() -> None:
     """AML-40, AML-41: method and path as they are written."""
     for base, endpoint, method, target in (
@@ -44,7 +51,7 @@ async def test_aml_40_the_path_of_the_endpoint_goes_behind_the_base_url() -> Non
         assert [(seen.method, seen.target) for seen in server.seen] == [(method, target)]
 
 
-@played
+@run_async
 async def test_aml_41_placeholders_are_filled_with_arguments_and_stay_one_segment() -> None:
     """AML-41: a value never becomes another path, and is not sent a second time."""
     takes = {"type": "object", "properties": {"id": {"type": "string"}, "note": {"type": "string"}}}
@@ -75,7 +82,7 @@ def test_aml_42_a_call_has_five_seconds_when_nothing_is_said() -> None:
         assert (result.status, result.error and result.error.error_class) == ("timed_out", "timeout")
         assert len(server.seen) == 1
 
-    warped(story)
+    run_with_warped_clock(story)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +123,7 @@ def test_aml_44_statuses_that_are_tried_again(
 
 
 def attempts_are(statuses: Sequence[int], policy: dict[str, Any], kind: str, expected: tuple[str, int]) -> None:
-    @played
+    @run_async
     async def story() -> None:
         answers = [FINE if status == 200 else answer(status) for status in statuses]
         result, server = await called(answers, kind=kind, retry_policy=policy)
@@ -141,14 +148,14 @@ def test_aml_45_waits_double() -> None:
         waits = [later - earlier for earlier, later in pairwise(moments)]
         assert [wait >= least for wait, least in zip(waits, (0.02, 0.04, 0.08), strict=True)] == [True] * 3
 
-    warped(story)
+    run_with_warped_clock(story)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH"])
 def test_aml_19_an_action_whose_connection_broke_is_not_sent_again(method: str) -> None:
     """AML-19: nobody knows whether it was done, so nothing is done about it silently, also on a connection used before."""
 
-    @played
+    @run_async
     async def story() -> None:
         async def second_breaks(seen: Seen, wire: Wire) -> bytes | None:
             if len(server.seen) == 2:
@@ -158,11 +165,13 @@ def test_aml_19_an_action_whose_connection_broke_is_not_sent_again(method: str) 
 
         async with serving(second_breaks) as server:
             files = tool_file(
-                "pay", rest(server.url, f"{method} /pay", retry_policy={"on_status": [503]}), kind="action"
+                "pay",
+                rest_transport(server.url, f"{method} /pay", retry_policy={"on_status": [503]}),
+                kind="action",
             )
-            async with behind(files) as scene:
-                assert (await scene.call("pay", {"city": "Bern"})).status == "succeeded"
-                result = await scene.call("pay", {"city": "Bern"})
+            async with running_aml_app(files) as running:
+                assert (await running.call("pay", {"city": "Bern"})).status == "succeeded"
+                result = await running.call("pay", {"city": "Bern"})
                 assert result.error is not None
                 assert result.error.error_class == "dependency_unavailable"
                 assert result.error.retry.retry_safe is False
@@ -175,7 +184,7 @@ def test_aml_19_an_action_whose_connection_broke_is_not_sent_again(method: str) 
 def test_aml_43_one_request_is_one_request_on_a_connection_used_before_too(policy: dict[str, Any]) -> None:
     """AML-43, AML-44: also of a tool that reads, where nothing could be done twice."""
 
-    @played
+    @run_async
     async def story() -> None:
         async def second_breaks(seen: Seen, wire: Wire) -> bytes | None:
             if len(server.seen) == 2:
@@ -184,25 +193,28 @@ def test_aml_43_one_request_is_one_request_on_a_connection_used_before_too(polic
             return FINE
 
         async with serving(second_breaks) as server:
-            files = tool_file("look", rest(server.url, "GET /look", retry_policy=policy))
-            async with behind(files) as scene:
-                assert (await scene.call("look")).status == "succeeded"
-                assert (await scene.call("look")).status == "failed"
+            files = tool_file("look", rest_transport(server.url, "GET /look", retry_policy=policy))
+            async with running_aml_app(files) as running:
+                assert (await running.call("look")).status == "succeeded"
+                assert (await running.call("look")).status == "failed"
                 assert len(server.seen) == 2
 
     story()
 
 
-@played
+@run_async
 async def test_aml_19_two_identical_actions_reach_the_backend_twice() -> None:
     """AML-19."""
-    async with serving(FINE) as server, behind(tool_file("pay", rest(server.url), kind="action")) as scene:
+    async with (
+        serving(FINE) as server,
+        running_aml_app(tool_file("pay", rest_transport(server.url), kind="action")) as running,
+    ):
         for _ in range(2):
-            assert (await scene.call("pay", {"city": "Bern"})).status == "succeeded"
+            assert (await running.call("pay", {"city": "Bern"})).status == "succeeded"
         assert [json.loads(seen.body) for seen in server.seen] == [{"city": "Bern"}] * 2
 
 
-@played
+@run_async
 async def test_aml_31_a_default_does_not_reach_the_backend() -> None:
     """AML-31."""
     takes = {"type": "object", "properties": {"q": {"type": "string"}, "top": {"type": "integer", "default": 5}}}
@@ -214,7 +226,7 @@ async def test_aml_31_a_default_does_not_reach_the_backend() -> None:
 def test_aml_36_what_to_do_about_a_status_comes_with_it(key: Any) -> None:
     """AML-36: the model reads meaning and action; other statuses stay without."""
 
-    @played
+    @run_async
     async def story() -> None:
         codes = {key: {"meaning": "Too many.", "agent_action": "Come back tomorrow."}}
         result, _ = await called(answer(429), kind="action", error_codes=codes)
@@ -229,7 +241,7 @@ def test_aml_36_what_to_do_about_a_status_comes_with_it(key: Any) -> None:
     story()
 
 
-@played
+@run_async
 async def test_aml_24_an_answer_that_breaks_the_output_schema_is_no_success() -> None:
     """AML-24, AML-23: the model can rely on what the definition promises."""
     result, _ = await called(json_answer({"id": 5}), gives=ID)

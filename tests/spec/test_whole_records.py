@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HookOutput
-from tests.spec.scene import TRUSTED, TestHook, made, played, scene
+from tests.spec.running_app import TRUSTED, FunctionHook, make_tool, run_async, running_app
 
 FACTS = {
     "is_concurrency_safe", "is_read_only", "is_destructive", "is_open_world", "requires_exclusive_context",
@@ -22,15 +22,17 @@ CHANGE = (
 )  # fmt: skip
 
 
-@played
+@run_async
 async def test_at_150_changes_are_whole_records_that_form_a_chain() -> None:
     """AT-150, AT-151: from the model's input to what ran, also over a person's edit."""
     ask = '[[rules]]\ndecision = "ask"\ntool = "*"\n'
-    hooks = [TestHook(lambda told, city=city: HookOutput(updated_input={"city": city}), name=city) for city in "abc"]
-    async with scene(hooks=hooks, policy=ask) as on:
-        await on.parked()
-        result = await on.answered({"city": "d"})
-        changes = (await on.story(result)).to_record()["mutations"]
+    hooks = [
+        FunctionHook(lambda told, city=city: HookOutput(updated_input={"city": city}), name=city) for city in "abc"
+    ]
+    async with running_app(hooks=hooks, policy=ask) as on:
+        await on.park()
+        result = await on.answer({"city": "d"})
+        changes = (await on.read_story(result)).to_record()["mutations"]
         assert [change["source_ref"] for change in changes[:3]] == ["a", "b", "c"]
         assert changes[3]["source_type"] == "permission_prompt"
         assert all(change[name] for change in changes for name in CHANGE)
@@ -55,33 +57,35 @@ async def test_at_150_changes_are_whole_records_that_form_a_chain() -> None:
         ({"resource_locks": ["{city}"]}, (False, "allow_serial_only", [{"key": "Bern", "mode": "exclusive"}])),
     ],
 )
-@played
+@run_async
 async def test_at_159_seven_facts_are_on_record(interface: dict[str, Any], wanted: tuple[Any, ...]) -> None:
     """AT-159: for every call that found its tool, whether or not they follow from its input."""
-    async with scene(made(interface=interface)) as on:
-        facts = (await on.record(await on.call()))["scheduler"]
+    async with running_app(make_tool(interface=interface)) as on:
+        facts = (await on.read_record(await on.call()))["scheduler"]
         assert set(facts) == FACTS
         told = (facts["requires_exclusive_context"], facts["context_modifier_policy"], facts["resource_locks"])
         assert told == wanted
 
 
-@played
+@run_async
 async def test_at_250_a_calls_record_names_what_it_made() -> None:
     """AT-250, AT-251: from the call to the artifact, and back."""
     output = Output({"done": True}, artifact_refs=({"artifact_id": "report-7", "uri": "store:report-7"},))
-    async with scene(made(), script={"shop.search": output}) as on:
+    async with running_app(make_tool(), script={"shop.search": output}) as on:
         result = await on.call()
-        [ref] = (await on.record(result))["artifact_refs"]
+        [ref] = (await on.read_record(result))["artifact_refs"]
         assert (ref["artifact_id"], ref["invocation_id"]) == ("report-7", result.invocation_id)
 
 
-@played
+@run_async
 async def test_at_211_a_result_is_told_in_what_json_has() -> None:
     """AT-211: lists are lists, at every depth; nothing has to be written out first."""
-    hook = TestHook(lambda told: HookOutput(updated_input={"city": "Basel"}, additional_context=({"type": "text"},)))
+    hook = FunctionHook(
+        lambda told: HookOutput(updated_input={"city": "Basel"}, additional_context=({"type": "text"},))
+    )
     deny = '[[rules]]\ndecision = "deny"\ntool = "*"\nwhen = { city = "Basel" }\n'
     for policy in (TRUSTED, deny):
-        async with scene(hooks=(hook,), policy=policy) as on:
+        async with running_app(hooks=(hook,), policy=policy) as on:
             result = await on.call()
             assert _is_json(result.to_record()), result.to_record()
 
@@ -95,11 +99,11 @@ def _is_json(value: Any) -> bool:
 
 
 @pytest.mark.parametrize("event", ["pre_tool_use", "permission_decision"])
-@played
+@run_async
 async def test_at_268_nothing_is_decided_before_a_hook_that_was_asked_first(event: Any) -> None:
     """AT-268, AT-145: the times of hooks, decision and phases follow one another, also where a hook answers at once."""
-    async with scene(hooks=(TestHook(lambda told: time.sleep(0.002), event),)) as on:
-        story = (await on.story(await on.call())).to_record()
+    async with running_app(hooks=(FunctionHook(lambda told: time.sleep(0.002), event),)) as on:
+        story = (await on.read_story(await on.call())).to_record()
         [hook], [decision] = story["hooks"], story["decisions"]
         phase = next(
             each

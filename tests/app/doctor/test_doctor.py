@@ -15,7 +15,7 @@ from ferrule.model.tool import Tool, raw
 from ferrule.runtime.executors.shell import ShellExecutor
 from ferrule.testing import memory_app
 from tests.runtime.executors.oxp.upstream import ECHO, using
-from tests.spec.scene import made
+from tests.spec.running_app import make_tool
 
 
 class Probing:
@@ -172,7 +172,7 @@ def test_tools_that_are_off_are_not_tried() -> None:
 def test_a_program_that_is_not_there_is_told_and_none_is_run(tmp_path: Path) -> None:
     async def looked_at(*argv: str) -> Examination:
         mapping = {"source": "cli", "argv": list(argv)}
-        tool = made("tool", {"type": "object"}, tool_kind="shell_command", external_mappings=[mapping])
+        tool = make_tool("tool", {"type": "object"}, tool_kind="shell_command", external_mappings=[mapping])
         async with memory_app(tools=[tool], executors=[ShellExecutor(tmp_path, sandbox="off")]) as app:
             (found,) = await Doctor(app, principal="a", seconds=5).examine(app.catalog.list_preferred())
             return found
@@ -202,6 +202,6 @@ def test_an_oxp_server_that_refuses_our_credential_is_told_in_its_own_words_alon
     async def probe(name: str, context: Context) -> str:
         raise ExecutionFailed("credential_missing", "the OXP server 'far' does not accept the credentials")
 
-    tool = msgspec.structs.replace(made("post"), dialect="oxp_server", credentials=raw({"user_id": True}))
+    tool = msgspec.structs.replace(make_tool("post"), dialect="oxp_server", credentials=raw({"user_id": True}))
     (one,) = _examined(Probing(probe), [tool]).values()
     assert one.told == "the OXP server 'far' does not accept the credentials"

@@ -10,10 +10,10 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.processes import confined
 from tests.infra.processes.recording import make_confinement, run_line, sandboxed
 from tests.infra.processes.secret_workspace import write_secret_workspace
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_a_program_outside_is_refused(workspace: Path) -> None:
     program = workspace.parent / "tool"
     program.write_text("#!/bin/sh\necho hi\n")
@@ -39,7 +39,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_sandbox")
-@played
+@run_async
 async def test_without_a_sandbox_nothing_runs_where_one_is_required(tmp_path: Path) -> None:
     with pytest.raises(ExecutionFailed) as failed:
         await run_line("touch x", make_confinement(tmp_path))
@@ -50,7 +50,7 @@ async def test_without_a_sandbox_nothing_runs_where_one_is_required(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("no_sandbox")
-@played
+@run_async
 async def test_without_a_sandbox_it_runs_and_is_told_where_one_is_preferred(tmp_path: Path) -> None:
     finished = await run_line("touch x", make_confinement(tmp_path, mode="preferred"))
     assert finished.sandbox == "none"
@@ -58,7 +58,7 @@ async def test_without_a_sandbox_it_runs_and_is_told_where_one_is_preferred(tmp_
     assert (tmp_path / "x").exists()
 
 
-@played
+@run_async
 async def test_preferred_takes_the_sandbox_that_is_there(tmp_path: Path) -> None:
     sandboxed()
     assert (await run_line("true", make_confinement(tmp_path, mode="preferred"))).sandbox == "bubblewrap"

@@ -13,11 +13,11 @@ from ferrule.infra.processes import programs
 from ferrule.infra.processes.programs import NoSuchProgram, ProgramLimits, find_program, limit_command
 from tests.infra.processes.recording import run_line
 from tests.infra.processes.secret_workspace import write_secret_workspace
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 @pytest.mark.parametrize("line", ["no-such-program", "cd /", "/usr", "/usr/bin/no-such-program", "export x"])
-@played
+@run_async
 async def test_what_is_no_program_is_refused(workspace: Path, line: str) -> None:
     with pytest.raises(ExecutionFailed) as failed:
         await run_line(line, write_secret_workspace(workspace))

@@ -13,12 +13,12 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.processes.protected_files import FolderRefused, open_covers, open_folder
 from tests.infra.processes.recording import make_confinement, run_line, sandboxed
 from tests.infra.processes.secret_workspace import write_secret_workspace
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 @pytest.mark.parametrize("below", ["..", "../ws", "sub/../..", "/etc", "up", "link", "missing", "note.txt", "sub\0"])
 @pytest.mark.parametrize("mode", ["required", "off"])
-@played
+@run_async
 async def test_a_working_folder_outside_is_refused(workspace: Path, below: str, mode: str) -> None:
     with pytest.raises(ExecutionFailed) as failed:
         await run_line("pwd", write_secret_workspace(workspace, working_dir=below, mode=mode))
@@ -27,14 +27,14 @@ async def test_a_working_folder_outside_is_refused(workspace: Path, below: str, 
 
 @pytest.mark.parametrize("below", ["", ".", "sub", "./sub/", "{root}/sub", "{root}"])
 @pytest.mark.parametrize("mode", ["required", "off"])
-@played
+@run_async
 async def test_a_working_folder_inside_is_taken(workspace: Path, below: str, mode: str) -> None:
     given = write_secret_workspace(workspace, working_dir=below.replace("{root}", str(workspace)), mode=mode)
     expected = workspace / "sub" if "sub" in below else workspace
     assert (await run_line("pwd", given)).ended.output == f"{expected}\n"
 
 
-@played
+@run_async
 async def test_no_program_works_among_the_keys(workspace: Path) -> None:
     for below in (".ferrule", ".ferrule/keys"):
         with pytest.raises(ExecutionFailed) as failed:
@@ -55,7 +55,7 @@ def test_a_folder_swapped_for_a_link_changes_nothing(tmp_path: Path) -> None:
         pass
 
 
-@played
+@run_async
 async def test_swapping_while_it_starts_gains_nothing(workspace: Path) -> None:
     """A link put in the folder's place between the look and the start: every run is inside, or refused."""
     (workspace / "a/b").mkdir(parents=True)
@@ -83,7 +83,7 @@ async def test_swapping_while_it_starts_gains_nothing(workspace: Path) -> None:
     assert not list(other.iterdir())
 
 
-@played
+@run_async
 async def test_protected_links_are_refused(workspace: Path) -> None:
     """What cannot be covered is not left open: a link could be replaced by the program."""
     (workspace / "policy.toml").symlink_to(workspace / "note.txt")
@@ -108,7 +108,7 @@ def test_covers_reach_only_what_is_inside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("root", ["/", "/usr", "/etc", "/proc/self", "/dev/shm"])
-@played
+@run_async
 async def test_parts_of_the_system_are_no_workspace(root: str) -> None:
     sandboxed()
     with pytest.raises(ExecutionFailed) as failed:

@@ -25,7 +25,7 @@ from tests.infra.processes.recording import (
     sandboxed,
     wait_until,
 )
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 BOTH = pytest.mark.parametrize("mode", ["required", "off"])
 DAEMON = (
@@ -58,7 +58,7 @@ def confined(tmp_path: Path, mode: str, **said: Any) -> Any:
 
 
 @BOTH
-@played
+@run_async
 async def test_a_program_gives_its_output_and_exit_code(tmp_path: Path, mode: str) -> None:
     (tmp_path / "x.txt").write_text("hello\n")
     finished = await run_line("cat x.txt", confined(tmp_path, mode))
@@ -71,7 +71,7 @@ async def test_a_program_gives_its_output_and_exit_code(tmp_path: Path, mode: st
 
 
 @BOTH
-@played
+@run_async
 async def test_both_outputs_are_heard_and_counted(tmp_path: Path, mode: str) -> None:
     """AT-203: bytes of each, lines, the time limit, and the exit code at the end."""
     heard = RecordingWire()
@@ -86,7 +86,7 @@ async def test_both_outputs_are_heard_and_counted(tmp_path: Path, mode: str) -> 
 
 
 @BOTH
-@played
+@run_async
 async def test_progress_comes_while_it_runs_and_not_too_often(tmp_path: Path, mode: str) -> None:
     """AT-203: at most ten a second, however much is written."""
     heard = RecordingWire()
@@ -100,7 +100,7 @@ async def test_progress_comes_while_it_runs_and_not_too_often(tmp_path: Path, mo
 
 
 @BOTH
-@played
+@run_async
 async def test_output_that_is_no_text_or_no_line(tmp_path: Path, mode: str) -> None:
     given = confined(tmp_path, mode)
     assert (await run_line("printf 'a\\377b'", given)).ended.output == "a\ufffdb"
@@ -112,7 +112,7 @@ async def test_output_that_is_no_text_or_no_line(tmp_path: Path, mode: str) -> N
 
 
 @BOTH
-@played
+@run_async
 async def test_long_output_is_kept_whole_elsewhere(tmp_path: Path, mode: str) -> None:
     heard = RecordingWire()
     given = confined(tmp_path, mode, inline_bytes=1000)
@@ -128,7 +128,7 @@ async def test_long_output_is_kept_whole_elsewhere(tmp_path: Path, mode: str) ->
 
 
 @BOTH
-@played
+@run_async
 async def test_output_beyond_the_limit_ends_the_program(tmp_path: Path, mode: str, sign: str) -> None:
     heard = RecordingWire()
     given = confined(tmp_path, mode, output_bytes=100_000, inline_bytes=1000)
@@ -143,7 +143,7 @@ async def test_output_beyond_the_limit_ends_the_program(tmp_path: Path, mode: st
 
 
 @BOTH
-@played
+@run_async
 async def test_a_program_that_takes_too_long_is_ended(tmp_path: Path, mode: str, sign: str) -> None:
     """AT-210: with everything it started, and with what it wrote until then."""
     given = confined(tmp_path, mode, seconds=0.4)
@@ -159,7 +159,7 @@ async def test_a_program_that_takes_too_long_is_ended(tmp_path: Path, mode: str,
 
 
 @BOTH
-@played
+@run_async
 async def test_the_callers_deadline_counts_if_it_is_sooner(tmp_path: Path, mode: str) -> None:
     """AT-210: the smallest of all limits."""
     told = make_context()
@@ -171,7 +171,7 @@ async def test_the_callers_deadline_counts_if_it_is_sooner(tmp_path: Path, mode:
 
 @BOTH
 @pytest.mark.parametrize("way", ["abort", "cancel", "both"])
-@played
+@run_async
 async def test_a_call_that_is_told_to_stop_leaves_nothing(tmp_path: Path, mode: str, way: str, sign: str) -> None:
     """AT-207: nothing is acknowledged before every process is gone, also one that ignores SIGTERM."""
     heard = RecordingWire()
@@ -196,7 +196,7 @@ async def test_a_call_that_is_told_to_stop_leaves_nothing(tmp_path: Path, mode: 
 
 
 @BOTH
-@played
+@run_async
 async def test_a_program_may_end_in_its_own_way_when_asked(tmp_path: Path, mode: str) -> None:
     code = (
         "import os,signal,sys,time\n"  # it may be asked twice, and print must not be interrupted by itself
@@ -212,7 +212,7 @@ async def test_a_program_may_end_in_its_own_way_when_asked(tmp_path: Path, mode:
 
 
 @BOTH
-@played
+@run_async
 async def test_cancelling_twice_changes_nothing(tmp_path: Path, mode: str, sign: str) -> None:
     task = asyncio.ensure_future(run_line(python(STUBBORN, sign), confined(tmp_path, mode)))
     await wait_until(lambda: find_living(sign))
@@ -225,7 +225,7 @@ async def test_cancelling_twice_changes_nothing(tmp_path: Path, mode: str, sign:
 
 
 @BOTH
-@played
+@run_async
 async def test_cancelling_at_the_very_start_leaves_nothing(tmp_path: Path, mode: str, sign: str) -> None:
     given = confined(tmp_path, mode)
     before = count_descriptors()
@@ -242,7 +242,7 @@ async def test_cancelling_at_the_very_start_leaves_nothing(tmp_path: Path, mode:
 
 @BOTH
 @pytest.mark.parametrize("code", [DAEMON, "import os,time\nos.fork() or time.sleep(60)\n"])
-@played
+@run_async
 async def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path: Path, mode: str, code: str, sign: str) -> None:
     """A daemon, and a child that holds the output open: the call ends when the program does."""
     began = time.monotonic()
@@ -254,7 +254,7 @@ async def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path: Path, mod
 
 
 @BOTH
-@played
+@run_async
 async def test_daemons_end_when_the_call_is_told_to_stop(tmp_path: Path, mode: str, sign: str) -> None:
     code = (
         f"import subprocess,sys,time\nsubprocess.run(['/usr/bin/python3','-c',{DAEMON!r},sys.argv[1]])\ntime.sleep(60)"
@@ -268,7 +268,7 @@ async def test_daemons_end_when_the_call_is_told_to_stop(tmp_path: Path, mode: s
 
 
 @BOTH
-@played
+@run_async
 async def test_setsid_does_not_help_to_get_away(tmp_path: Path, mode: str, sign: str) -> None:
     finished = await run_line(["setsid", "--fork", "sleep", "60", *()], confined(tmp_path, mode))
     assert finished.ended.is_gone
@@ -283,7 +283,7 @@ async def test_setsid_does_not_help_to_get_away(tmp_path: Path, mode: str, sign:
 
 
 @BOTH
-@played
+@run_async
 async def test_a_program_that_closes_its_output_is_waited_for(tmp_path: Path, mode: str) -> None:
     code = "import os,sys,time\nos.close(1)\nos.close(2)\ntime.sleep(0.3)\nos._exit(7)"
     began = time.monotonic()
@@ -292,7 +292,7 @@ async def test_a_program_that_closes_its_output_is_waited_for(tmp_path: Path, mo
 
 
 @BOTH
-@played
+@run_async
 async def test_a_fork_bomb_is_bounded(tmp_path: Path, mode: str, sign: str) -> None:
     code = (
         "import os,time\nfor _ in range(400):\n"
@@ -306,21 +306,21 @@ async def test_a_fork_bomb_is_bounded(tmp_path: Path, mode: str, sign: str) -> N
 
 
 @BOTH
-@played
+@run_async
 async def test_the_signal_that_ended_a_program_is_known(tmp_path: Path, mode: str) -> None:
     ended = (await run_line(python("import os\nos.kill(os.getpid(), 9)"), confined(tmp_path, mode))).ended
     assert (ended.exit_code, ended.signal) == (137, 9)
 
 
 @BOTH
-@played
+@run_async
 async def test_standard_input_is_closed(tmp_path: Path, mode: str) -> None:
     ended = (await run_line("cat", confined(tmp_path, mode))).ended
     assert (ended.exit_code, ended.output) == (0, "")
 
 
 @BOTH
-@played
+@run_async
 async def test_limits_are_set(tmp_path: Path, mode: str) -> None:
     given = confined(tmp_path, mode, file_bytes=1000, open_files=50)
     ended = (await run_line("dd if=/dev/zero of=big bs=1000 count=5", given)).ended
@@ -330,7 +330,7 @@ async def test_limits_are_set(tmp_path: Path, mode: str) -> None:
 
 
 @BOTH
-@played
+@run_async
 async def test_nothing_of_our_environment_is_handed_on(
     tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,7 +343,7 @@ async def test_nothing_of_our_environment_is_handed_on(
 
 
 @BOTH
-@played
+@run_async
 async def test_programs_are_not_looked_for_where_files_can_be_put(tmp_path: Path, mode: str) -> None:
     for name in ("ls", "mytool"):
         (tmp_path / name).write_text("#!/bin/sh\necho planted\n")
@@ -357,7 +357,7 @@ async def test_programs_are_not_looked_for_where_files_can_be_put(tmp_path: Path
 
 
 @BOTH
-@played
+@run_async
 async def test_nothing_stays_open_however_it_ends(tmp_path: Path, mode: str) -> None:
     given = confined(tmp_path, mode, seconds=0.3, output_bytes=5000)
     await run_line("true", given)
@@ -369,7 +369,7 @@ async def test_nothing_stays_open_however_it_ends(tmp_path: Path, mode: str) -> 
     assert count_descriptors() == before
 
 
-@played
+@run_async
 async def test_many_run_side_by_side(tmp_path: Path) -> None:
     sandboxed()
     given = make_confinement(tmp_path)
@@ -398,7 +398,7 @@ def test_closing_the_loop_while_it_is_being_ended_changes_nothing(tmp_path: Path
     assert not find_living(sign)
 
 
-@played
+@run_async
 async def test_the_sandbox_ends_with_the_process_that_started_it(tmp_path: Path, sign: str) -> None:
     """Also when that is killed and can clean up nothing."""
     sandboxed()
@@ -414,7 +414,7 @@ async def test_the_sandbox_ends_with_the_process_that_started_it(tmp_path: Path,
     await wait_until(lambda: not find_living(sign))
 
 
-@played
+@run_async
 async def test_a_payload_that_cannot_be_kept_does_no_harm(tmp_path: Path) -> None:
     given = make_confinement(tmp_path, mode="off", inline_bytes=100)
     ended = (await run_line("seq 1 1000", given, make_context(RecordingWire(keeps=False)))).ended
@@ -423,7 +423,7 @@ async def test_a_payload_that_cannot_be_kept_does_no_harm(tmp_path: Path) -> Non
     assert "left out" in ended.output
 
 
-@played
+@run_async
 async def test_a_cancelled_call_keeps_no_payload(tmp_path: Path) -> None:
     heard = RecordingWire()
     task = asyncio.ensure_future(

@@ -13,7 +13,7 @@ from ferrule.infra.processes import sandbox
 from ferrule.infra.processes.programs import NoSuchProgram
 from tests.infra.processes.recording import run_line
 from tests.infra.processes.secret_workspace import SECRET, write_secret_workspace
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 READS = [
     "cat .ferrule/keys/workspace.key", "cat ferrule.toml", "cat link", "cat up/outside.txt", "cat ../outside.txt",
@@ -30,7 +30,7 @@ READS = [
 
 
 @pytest.mark.parametrize("line", READS)
-@played
+@run_async
 async def test_nothing_secret_is_read(workspace: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRIPE_KEY", SECRET)
     outside = workspace.parent / "outside.txt"
@@ -57,7 +57,7 @@ WRITES = [
 
 
 @pytest.mark.parametrize("line", WRITES)
-@played
+@run_async
 async def test_nothing_outside_is_changed(workspace: Path, line: str) -> None:
     outside = workspace.parent / "outside.txt"
     words = line.replace("{outside}", str(outside)).replace("{pid}", str(os.getpid()))
@@ -74,7 +74,7 @@ async def test_nothing_outside_is_changed(workspace: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["cp note.txt {outside}", "cp note.txt ../x", "cp note.txt link", "cp note.txt up/x"])
-@played
+@run_async
 async def test_what_is_written_beside_the_workspace_goes_nowhere(workspace: Path, line: str) -> None:
     """Folders above it are the sandbox's own."""
     outside = workspace.parent / "outside.txt"
@@ -83,7 +83,7 @@ async def test_what_is_written_beside_the_workspace_goes_nowhere(workspace: Path
     assert sorted(path.name for path in workspace.parent.iterdir()) == ["outside.txt", "ws"]
 
 
-@played
+@run_async
 async def test_settings_of_the_kernel_are_read_only(workspace: Path) -> None:
     """Also where Ferrule runs as root. Opened for writing, never written: a sandbox that leaks must not harm the machine."""
     code = (
@@ -94,7 +94,7 @@ async def test_settings_of_the_kernel_are_read_only(workspace: Path) -> None:
     assert (await run_line(["python3", "-c", code], write_secret_workspace(workspace))).ended.output == "[]\n"
 
 
-@played
+@run_async
 async def test_work_in_the_workspace_is_done(workspace: Path) -> None:
     given = write_secret_workspace(workspace)
     assert (
@@ -107,7 +107,7 @@ async def test_work_in_the_workspace_is_done(workspace: Path) -> None:
     assert (await run_line("git status -s", given)).ended.exit_code == 0
 
 
-@played
+@run_async
 async def test_only_the_working_folder_is_there(workspace: Path) -> None:
     given = write_secret_workspace(workspace, working_dir="sub")
     assert (await run_line("pwd", given)).ended.output == f"{workspace}/sub\n"
@@ -118,7 +118,7 @@ async def test_only_the_working_folder_is_there(workspace: Path) -> None:
     assert (await run_line("touch there", read_only)).ended.exit_code != 0
 
 
-@played
+@run_async
 async def test_there_is_no_network(workspace: Path) -> None:
     """Not even this machine: neither its ports nor its abstract sockets."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
@@ -138,7 +138,7 @@ async def test_there_is_no_network(workspace: Path) -> None:
         assert open_world.ended.output.count("connected") == 2
 
 
-@played
+@run_async
 async def test_it_has_no_privilege(workspace: Path) -> None:
     output = (await run_line("cat /proc/self/status", write_secret_workspace(workspace))).ended.output
     facts = dict(line.split(":\t", 1) for line in output.splitlines() if ":\t" in line)
@@ -148,13 +148,13 @@ async def test_it_has_no_privilege(workspace: Path) -> None:
     assert (await run_line("unshare -U true", write_secret_workspace(workspace))).ended.exit_code != 0
 
 
-@played
+@run_async
 async def test_its_processes_are_its_own(workspace: Path) -> None:
     output = (await run_line("ls /proc", write_secret_workspace(workspace))).ended.output
     assert len([name for name in output.split() if name.isdigit()]) <= 3
 
 
-@played
+@run_async
 async def test_its_scratch_is_bounded_and_gone_afterwards(workspace: Path) -> None:
     given = write_secret_workspace(workspace, scratch_bytes=1024 * 1024)
     finished = await run_line("dd if=/dev/zero of=/tmp/big bs=1M count=5", given)

@@ -13,10 +13,10 @@ from ferrule.contracts.payloads import PayloadGone, uri_of
 from ferrule.ledger.payloads import file_writer
 from ferrule.ledger.payloads.files import FilePayloads
 from tests.ledger.payloads.kept import CALL, OWNER, files, kept
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_a_full_disk_leaves_nothing(store: FilePayloads, tmp_path: Path) -> None:
     """AT-226: an error, and no remains."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -39,7 +39,7 @@ async def test_a_full_disk_leaves_nothing(store: FilePayloads, tmp_path: Path) -
     await store.aclose()
 
 
-@played
+@run_async
 async def test_a_writer_that_is_forgotten_leaves_nothing(store: FilePayloads, tmp_path: Path) -> None:
     writer = store.begin(OWNER)
     writer.write(b"half")
@@ -48,7 +48,7 @@ async def test_a_writer_that_is_forgotten_leaves_nothing(store: FilePayloads, tm
     await store.aclose()
 
 
-@played
+@run_async
 async def test_many_threads_write_payloads_of_one_call(store: FilePayloads) -> None:
 
     with ThreadPoolExecutor(8) as pool:
@@ -58,7 +58,7 @@ async def test_many_threads_write_payloads_of_one_call(store: FilePayloads) -> N
     await store.aclose()
 
 
-@played
+@run_async
 async def test_one_call_cannot_fill_the_folder_with_names(store: FilePayloads) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_writer, "_MOST", 5)

@@ -11,10 +11,10 @@ import pytest
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.ledger.payloads.files import FilePayloads
 from tests.ledger.payloads.kept import CALL, OWNER, files, kept
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_only_their_owner_can_open_the_files(store: FilePayloads, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
@@ -28,7 +28,7 @@ async def test_only_their_owner_can_open_the_files(store: FilePayloads, tmp_path
 
 
 @pytest.mark.parametrize("at", [0, 700, -1, -30, -80])
-@played
+@run_async
 async def test_any_changed_byte_is_found(store: FilePayloads, tmp_path: Path, at: int) -> None:
     """AT-61: what is given back is what was kept, or nothing."""
     uri = kept(store)
@@ -46,7 +46,7 @@ async def test_any_changed_byte_is_found(store: FilePayloads, tmp_path: Path, at
 
 
 @pytest.mark.parametrize("size", [0, 10, 1800, 1830])
-@played
+@run_async
 async def test_a_file_that_was_cut_off_is_damaged(store: FilePayloads, tmp_path: Path, size: int) -> None:
     uri = kept(store)
     (file,) = files(tmp_path / "payloads" / "kept")
@@ -56,7 +56,7 @@ async def test_a_file_that_was_cut_off_is_damaged(store: FilePayloads, tmp_path:
     await store.aclose()
 
 
-@played
+@run_async
 async def test_links_pipes_and_folders_in_the_place_of_a_payload_are_not_followed(
     store: FilePayloads, tmp_path: Path
 ) -> None:
@@ -78,7 +78,7 @@ async def test_links_pipes_and_folders_in_the_place_of_a_payload_are_not_followe
     await store.aclose()
 
 
-@played
+@run_async
 async def test_another_payload_under_its_address_is_refused(store: FilePayloads, tmp_path: Path) -> None:
     first, second = kept(store, b"first"), kept(store, b"second")
     folder = tmp_path / "payloads" / "kept"

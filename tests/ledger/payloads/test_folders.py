@@ -11,10 +11,10 @@ import pytest
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.ledger.payloads.files import FilePayloads
 from tests.ledger.payloads.kept import CALL, OWNER, files, kept
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_a_link_in_the_place_of_a_folder_is_not_written_through(store: FilePayloads, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -27,7 +27,7 @@ async def test_a_link_in_the_place_of_a_folder_is_not_written_through(store: Fil
     await store.aclose()
 
 
-@played
+@run_async
 async def test_a_folder_that_is_deleted_while_it_is_used_is_made_again(store: FilePayloads, tmp_path: Path) -> None:
     """AT-275: losing all payloads keeps nobody from going on."""
     uri = kept(store)
@@ -53,7 +53,7 @@ time.sleep(60)
 """
 
 
-@played
+@run_async
 async def test_a_killed_process_leaves_only_what_was_whole(store: FilePayloads, tmp_path: Path) -> None:
     """Nothing half-written can be read, and the next to come removes the remains; the living keep theirs."""
     folder = tmp_path / "payloads"

@@ -8,14 +8,14 @@ from ferrule.contracts.payloads import PayloadGone, PayloadOwner
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.testing import FakeClock
 from tests.ledger.payloads.kept import OWNER
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 def store_with(room: int | None = None) -> MemoryPayloads:
     return MemoryPayloads(FakeClock().now, room)
 
 
-@played
+@run_async
 async def test_more_than_there_is_room_for_is_refused_and_leaves_nothing() -> None:
     store = store_with(room=10)
     writer = store.begin(OWNER)
@@ -31,7 +31,7 @@ async def test_more_than_there_is_room_for_is_refused_and_leaves_nothing() -> No
         store.begin(OWNER).write(b"1")
 
 
-@played
+@run_async
 async def test_payloads_of_one_call_have_addresses_of_their_own_and_are_forgotten_together() -> None:
     store, other = store_with(), PayloadOwner("inv_other", "bob", "default")
     uris = [store.begin(OWNER).close().uri for _ in range(3)]
@@ -43,7 +43,7 @@ async def test_payloads_of_one_call_have_addresses_of_their_own_and_are_forgotte
     assert (await store.describe(elsewhere)).owner == other
 
 
-@played
+@run_async
 async def test_what_expired_is_told_as_that_until_it_is_swept() -> None:
     clock = FakeClock()
     store = MemoryPayloads(clock.now)
@@ -57,7 +57,7 @@ async def test_what_expired_is_told_as_that_until_it_is_swept() -> None:
         await store.read(uri)
 
 
-@played
+@run_async
 async def test_what_belongs_to_a_session_ends_with_it() -> None:
     store = store_with()
     session, durable = (store.begin(OWNER, scope=scope).close().uri for scope in ("session", "durable"))
@@ -67,7 +67,7 @@ async def test_what_belongs_to_a_session_ends_with_it() -> None:
         await store.describe(session)
 
 
-@played
+@run_async
 async def test_ranges_and_streams_give_the_same_bytes() -> None:
     store, data = store_with(), bytes(range(256)) * 2000
     writer = store.begin(OWNER, name="../a.bin", media_type="no type")

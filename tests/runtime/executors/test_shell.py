@@ -17,7 +17,7 @@ from ferrule.runtime.executors.shell import CommandLine, ShellExecutor, fill_wor
 from ferrule.testing import memory_app
 from ferrule.workspace.workspace import Workspace
 from tests.infra.processes.recording import sandboxed
-from tests.spec.scene import TRUSTED, made, played
+from tests.spec.running_app import TRUSTED, make_tool, run_async
 
 TEXTS: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}}}
 
@@ -26,7 +26,7 @@ def declared(
     *argv: str, profile: dict[str, Any] | None = None, facts: dict[str, Any] | None = None, **mapping: Any
 ) -> Any:
     """A tool that runs a program."""
-    return made(
+    return make_tool(
         "tool", TEXTS, tool_kind="shell_command", execution_profile=profile or {"execution_kind": "local_process"},
         external_mappings=[{"source": "cli", "argv": list(argv), **mapping}], **(facts or {}),
     )  # fmt: skip
@@ -49,7 +49,7 @@ def content(result: Result) -> Any:
     return result.to_record()["structured_content"]
 
 
-@played
+@run_async
 async def test_a_declared_program_runs_with_its_arguments(tmp_path: Path) -> None:
     result = await called(tmp_path, declared("printf", "%s|", "{text}", "--n={count}"), text="a; $(id) *", count=3)
     assert content(result)["output"] == "a; $(id) *|--n=3|"
@@ -83,7 +83,7 @@ def test_a_word_without_its_argument_is_left_out() -> None:
     assert fill_words(line, {"text": "{count}", "count": 2}) == ("run", "--n=2", "{count}", "end")
 
 
-@played
+@run_async
 async def test_exit_codes_are_read_as_declared(tmp_path: Path) -> None:
     """AT-195, AT-258: what a code means is the declaration's to say; the code itself is kept."""
     failing = await called(tmp_path, declared("sh", "-c", "echo why; exit 3"))
@@ -94,7 +94,7 @@ async def test_exit_codes_are_read_as_declared(tmp_path: Path) -> None:
     assert (fine.status, content(fine)["exit_code"]) == ("succeeded", 3)
 
 
-@played
+@run_async
 async def test_the_profiles_time_limit_counts(tmp_path: Path) -> None:
     """AT-210."""
     profile = {"execution_kind": "local_process", "timeout_ms": 300}
@@ -102,7 +102,7 @@ async def test_the_profiles_time_limit_counts(tmp_path: Path) -> None:
     assert result.status == "timed_out"
 
 
-@played
+@run_async
 async def test_a_tool_that_only_reads_cannot_write(tmp_path: Path) -> None:
     await called(tmp_path, declared("touch", "a", facts={"is_read_only": True}))
     await called(tmp_path, declared("touch", "b"))
@@ -111,7 +111,7 @@ async def test_a_tool_that_only_reads_cannot_write(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("argv", [[], [""], ["{text}"], ["run", "{unknown}"], ["a\0"], "ls -l", ["ls", 3]])
 def test_a_mapping_that_cannot_be_used_is_refused(tmp_path: Path, argv: Any) -> None:
-    tool = made("tool", TEXTS, tool_kind="shell_command", external_mappings=[{"source": "cli", "argv": argv}])
+    tool = make_tool("tool", TEXTS, tool_kind="shell_command", external_mappings=[{"source": "cli", "argv": argv}])
     executor = ShellExecutor(tmp_path)
     assert executor.can_run(tool)
     with pytest.raises(ExecutionFailed) as failed:
@@ -121,12 +121,12 @@ def test_a_mapping_that_cannot_be_used_is_refused(tmp_path: Path, argv: Any) -> 
 
 def test_other_tools_are_left_to_others(tmp_path: Path) -> None:
     executor = ShellExecutor(tmp_path)
-    assert not executor.can_run(made("tool"))
-    assert not executor.can_run(made("tool", tool_kind="shell_command"))
-    assert not executor.can_run(made("tool", tool_kind="shell_command", external_mappings=[{"source": "cli"}]))
+    assert not executor.can_run(make_tool("tool"))
+    assert not executor.can_run(make_tool("tool", tool_kind="shell_command"))
+    assert not executor.can_run(make_tool("tool", tool_kind="shell_command", external_mappings=[{"source": "cli"}]))
 
 
-@played
+@run_async
 async def test_a_program_sees_the_variables_its_declaration_names_and_no_others(tmp_path: Path) -> None:
     """AT-195: the environment is the declaration's to say."""
     tool = declared("env", env={"allow": ["SHOWN", "ABSENT"], "set": {"FIXED": "1", "LANG": "de_DE.UTF-8"}})
@@ -147,7 +147,7 @@ class OneSecret:
         return "s3cret-of-the-shell"
 
 
-@played
+@run_async
 async def test_a_secret_reaches_the_program_and_nobody_else(tmp_path: Path) -> None:
     tool = declared("env", env={"secrets": {"API_TOKEN": {"source": "env", "name": "TOKEN"}}})
     result = await called(tmp_path, tool, vault=OneSecret())
@@ -166,7 +166,7 @@ async def test_a_secret_reaches_the_program_and_nobody_else(tmp_path: Path) -> N
         (4, "dependency_unavailable", "exit_code", "something is down"),
     ],
 )
-@played
+@run_async
 async def test_exit_codes_mean_what_the_declaration_says(
     tmp_path: Path, number: int, error_class: str, code: str, words: str
 ) -> None:
@@ -184,7 +184,7 @@ async def test_exit_codes_mean_what_the_declaration_says(
     assert content(result)["output"] == "said\n"
 
 
-@played
+@run_async
 async def test_json_of_the_standard_output_is_the_result(tmp_path: Path) -> None:
     (tmp_path / "found.json").write_text('{"found": [1, 2]}', encoding="utf-8")
     tool = declared("sh", "-c", "cat found.json; echo warning >&2", output="json")
@@ -194,7 +194,7 @@ async def test_json_of_the_standard_output_is_the_result(tmp_path: Path) -> None
     assert "no json" not in broken.error.message
 
 
-@played
+@run_async
 async def test_what_a_program_writes_is_read_along(tmp_path: Path) -> None:
     sandboxed()
     tool = declared("sh", "-c", "echo one; sleep 0.3; echo two; printf three")
@@ -226,7 +226,7 @@ def test_a_mapping_with_a_mistake_is_told(tmp_path: Path, mapping: dict[str, Any
     assert told.value.error_class == "setup_required"
 
 
-@played
+@run_async
 async def test_the_exported_profile_says_all_eight_facts(tmp_path: Path) -> None:
     """AT-194, AT-195"""
     tool = declared("git", "log", cwd="repo", exit_codes={"3": {"class": "rate_limited"}}, env=["LANG"])

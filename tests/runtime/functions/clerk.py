@@ -13,7 +13,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.functions import tool
 from ferrule.testing import memory_app
 from tests.runtime.functions import shop_services
-from tests.spec.scene import TRUSTED
+from tests.spec.running_app import TRUSTED
 
 SERVICES = {
     "customerRepo": "NewCustomerRepo",

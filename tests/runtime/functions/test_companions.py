@@ -18,7 +18,7 @@ from tests.runtime.functions import shop_services
 from tests.runtime.functions.clerk import manifest
 from tests.runtime.functions.running import outcome, prepared
 from tests.runtime.functions.shop_services import events
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 pytestmark = pytest.mark.usefixtures("clean")
 
@@ -76,7 +76,7 @@ def test_a_check_that_asks_for_what_the_tool_has_not_is_refused_at_once() -> Non
         FunctionExecutor(functions_in(pay))
 
 
-@played
+@run_async
 async def test_going_on_after_an_answer_gets_them_too() -> None:
     """The function that resumes asks by the same names, or by annotation."""
 

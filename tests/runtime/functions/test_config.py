@@ -12,12 +12,12 @@ from ferrule.runtime.functions import Inject, tool
 from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.testing import memory_app
 from tests.runtime.functions.clerk import CONFIG, call, given, manifest, refused
-from tests.spec.scene import TRUSTED, played
+from tests.spec.running_app import TRUSTED, run_async
 
 pytestmark = pytest.mark.usefixtures("clean")
 
 
-@played
+@run_async
 async def test_a_section_of_the_config_is_read_only_and_filled_in() -> None:
     """ADL-36, ADL-37: placeholders come from the environment."""
     seen: list[Any] = []
@@ -35,7 +35,7 @@ async def test_a_section_of_the_config_is_read_only_and_filled_in() -> None:
     assert seen[0]["pool"]["hosts"] == ("a", "b")
 
 
-@played
+@run_async
 async def test_the_whole_config_comes_without_what_belongs_to_built_ins() -> None:
     """ADL-31"""
 
@@ -47,7 +47,7 @@ async def test_the_whole_config_comes_without_what_belongs_to_built_ins() -> Non
 
 
 @pytest.mark.parametrize("entry", ["config.payments", "config"])
-@played
+@run_async
 async def test_a_variable_that_is_not_set_is_named(entry: str) -> None:
     """ADL-37: before anything runs."""
 

@@ -15,12 +15,12 @@ from ferrule.runtime.functions.inject import map_parameters, to_python_name
 from ferrule.runtime.surface.catalogs import EmptyCatalog
 from ferrule.testing import memory_app
 from tests.runtime.functions.clerk import call, given, opened
-from tests.spec.scene import TRUSTED, played
+from tests.spec.running_app import TRUSTED, run_async
 
 pytestmark = pytest.mark.usefixtures("clean")
 
 
-@played
+@run_async
 async def test_the_logger_is_the_tools_own() -> None:
     """ADL-30: always available, by name or by its type."""
 
@@ -34,7 +34,7 @@ async def test_the_logger_is_the_tools_own() -> None:
     assert await given(by_type) == "ferrule.tools.clerk.look"
 
 
-@played
+@run_async
 async def test_a_service_and_a_section_of_one_name_stay_apart() -> None:
     """ADL-33: `notifications` and `config.notifications`."""
 
@@ -53,7 +53,7 @@ OPEN = {"type": "object", "properties": {"order": {"type": "string", "descriptio
 
 
 @pytest.mark.parametrize("is_closed", [True, False])
-@played
+@run_async
 async def test_no_model_sends_what_is_injected(is_closed: bool) -> None:
     """AT-59: the name is no field, whatever the schema and the function would take."""
 
@@ -73,7 +73,7 @@ async def test_no_model_sends_what_is_injected(is_closed: bool) -> None:
             assert (await call(app)).content[0]["text"] == "ferrule.tools.clerk.look"
 
 
-@played
+@run_async
 async def test_a_field_wins_over_a_service_of_its_name() -> None:
     schema = {
         "type": "object",
@@ -88,7 +88,7 @@ async def test_a_field_wins_over_a_service_of_its_name() -> None:
         assert (await call(app, {"mailer": "DHL"})).structured_content == ["DHL", 3]
 
 
-@played
+@run_async
 async def test_what_the_definition_does_not_inject_is_refused() -> None:
     """ADL-30: the manifest says what a tool gets."""
 
@@ -107,7 +107,7 @@ async def test_what_the_definition_does_not_inject_is_refused() -> None:
             pass
 
 
-@played
+@run_async
 async def test_python_tools_ask_by_annotation() -> None:
     """Without any definition: the logger by its type, marked services by `Inject`."""
 

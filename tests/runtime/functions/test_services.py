@@ -13,12 +13,12 @@ from ferrule.testing import memory_app
 from tests.runtime.functions import shop_services
 from tests.runtime.functions.clerk import CONFIG, call, given, manifest, opened, refused
 from tests.runtime.functions.shop_services import events
-from tests.spec.scene import TRUSTED, played
+from tests.spec.running_app import TRUSTED, run_async
 
 pytestmark = pytest.mark.usefixtures("clean")
 
 
-@played
+@run_async
 async def test_a_service_is_made_once_with_what_it_asks_for_and_closed_at_the_end() -> None:
     """ADL-30, ADL-34: by the factory the manifest names."""
 
@@ -35,7 +35,7 @@ async def test_a_service_is_made_once_with_what_it_asks_for_and_closed_at_the_en
 
 
 @pytest.mark.parametrize("kind", ["async", "thread", "inline"])
-@played
+@run_async
 async def test_every_way_of_running_gets_its_services(kind: str) -> None:
     if kind == "async":
 
@@ -63,7 +63,7 @@ async def test_every_way_of_running_gets_its_services(kind: str) -> None:
     ("yielded", "yielded", "yielded closed"),
     ("asyncYielded", "async yielded", "async yielded closed"),
 ])  # fmt: skip
-@played
+@run_async
 async def test_factories_of_every_kind(name: str, value: Any, closed: str | None) -> None:
     async def look(order: str, it: Annotated[Any, Inject(name)]) -> Any:
         return it
@@ -74,7 +74,7 @@ async def test_factories_of_every_kind(name: str, value: Any, closed: str | None
     assert closed is None or closed in events
 
 
-@played
+@run_async
 async def test_a_path_leads_into_a_service_or_a_section() -> None:
     """ADL-32"""
 
@@ -96,7 +96,7 @@ async def test_a_path_leads_into_a_service_or_a_section() -> None:
     ("needy", ("new_needy", "'weather'")),
     ("absent", ("NewAbsent", "[functions] modules", '@ferrule.service("absent")')),
 ])  # fmt: skip
-@played
+@run_async
 async def test_what_cannot_be_made_asks_for_set_up(entry: str, words: tuple[str, ...]) -> None:
     """The factory is named; what it said may hold a secret."""
 
@@ -109,7 +109,7 @@ async def test_what_cannot_be_made_asks_for_set_up(entry: str, words: tuple[str,
     assert "hunter2" not in message
 
 
-@played
+@run_async
 async def test_a_factory_that_failed_is_tried_again() -> None:
     tries: list[int] = []
 
@@ -131,7 +131,7 @@ async def test_a_factory_that_failed_is_tried_again() -> None:
     assert len(tries) == 2
 
 
-@played
+@run_async
 async def test_a_call_that_is_given_up_does_not_take_the_service_along() -> None:
     going = asyncio.Event()
 
@@ -150,7 +150,7 @@ async def test_a_call_that_is_given_up_does_not_take_the_service_along() -> None
         assert (await call(app)).content[0]["text"] == "made"
 
 
-@played
+@run_async
 async def test_no_factory_runs_for_a_call_that_is_refused() -> None:
     async def look(order: str, customer_repo: Any) -> str:
         return "ran"
@@ -162,7 +162,7 @@ async def test_no_factory_runs_for_a_call_that_is_refused() -> None:
     assert events == []
 
 
-@played
+@run_async
 async def test_secrets_of_placeholders_are_known_before_any_tool_is_given_one() -> None:
     """AT-124: another tool that comes by the value does not tell it either."""
 

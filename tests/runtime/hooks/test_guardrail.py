@@ -14,7 +14,7 @@ from ferrule.contracts.hook import HookOutput
 from ferrule.errors import SettingsError
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL
 from tests.runtime.hooks.guarding import asked, giving, hooks_of, output, program, settings, told
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 BAD = b'{"score": 8.5, "reason": "smells of injection"}'
 GOOD = b'{"score": 6.9}'
@@ -29,7 +29,7 @@ def event_of(point: str) -> str:
     return "pre_tool_use" if point == "tool_input" else "post_tool_use"
 
 
-@played
+@run_async
 async def test_a_provider_is_told_what_it_judges_and_nothing_else() -> None:
     """AML-106: the model's arguments, or the result."""
     with asked(GOOD) as (hook, server):
@@ -49,7 +49,7 @@ async def test_a_provider_is_told_what_it_judges_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("point", ["tool_input", "tool_output"])
 @pytest.mark.parametrize("on_fail", [None, *ON_FAIL["score"]])
-@played
+@run_async
 async def test_a_score_from_the_threshold_on_fires(point: str, on_fail: str | None) -> None:
     """AML-106: block, warn, log, escalate."""
     call = told() if point == "tool_input" else giving("something")
@@ -74,7 +74,7 @@ async def test_a_score_from_the_threshold_on_fires(point: str, on_fail: str | No
 
 
 @pytest.mark.parametrize("score, threshold, fires", [(7, 7, True), (6.999, 7, False), (0, 0, True), (10, 10, True)])
-@played
+@run_async
 async def test_the_threshold_itself_fires(score: float, threshold: float, fires: bool) -> None:
     """AML-106"""
     with asked(msgspec.json.encode({"score": score}), severity_threshold=threshold) as (hook, _):
@@ -83,7 +83,7 @@ async def test_the_threshold_itself_fires(score: float, threshold: float, fires:
 
 @pytest.mark.parametrize("point", ["tool_input", "tool_output"])
 @pytest.mark.parametrize("on_fail", [None, *ON_FAIL["transform"]])
-@played
+@run_async
 async def test_a_transform_is_applied_or_rejected(point: str, on_fail: str | None) -> None:
     """AML-106: apply, reject."""
     key = "input" if point == "tool_input" else "output"
@@ -104,7 +104,7 @@ async def test_a_transform_is_applied_or_rejected(point: str, on_fail: str | Non
         assert (said.updated_input, said.updated_output) == (None, msgspec.UNSET)
 
 
-@played
+@run_async
 async def test_a_text_stands_for_an_output() -> None:
     """AML-106"""
     with asked(b'{"text": "[gone]"}', at=["tool_output"], type="transform", on_fail="apply") as (hook, _):
@@ -114,7 +114,7 @@ async def test_a_text_stands_for_an_output() -> None:
 
 @pytest.mark.parametrize("kind", ["annotate", "enrich"])
 @pytest.mark.parametrize("point", ["tool_input", "tool_output"])
-@played
+@run_async
 async def test_what_is_added_stands_beside_the_output(kind: str, point: str) -> None:
     """AML-106: annotate and enrich change nothing."""
     call = told() if point == "tool_input" else giving("it")
@@ -133,7 +133,7 @@ async def test_what_is_added_stands_beside_the_output(kind: str, point: str) -> 
 @pytest.mark.parametrize("severity, is_closed", [(10, True), (7, True), (6.5, False), (0, False)])
 @pytest.mark.parametrize("kind, on_fail", [(kind, word) for kind, words in ON_FAIL.items() for word in words])
 @pytest.mark.parametrize("point", ["tool_input", "tool_output"])
-@played
+@run_async
 async def test_a_provider_error_counts_as_its_severity(
     point: str, kind: str, on_fail: str, severity: float, is_closed: bool
 ) -> None:
@@ -150,7 +150,7 @@ async def test_a_provider_error_counts_as_its_severity(
 
 
 @pytest.mark.parametrize("answer", ERRORS, ids=range(len(ERRORS)))
-@played
+@run_async
 async def test_anything_but_a_score_is_a_provider_error(answer: bytes) -> None:
     """AML-106"""
     with asked(answer) as (hook, _):
@@ -165,7 +165,7 @@ async def test_anything_but_a_score_is_a_provider_error(answer: bytes) -> None:
     b'{"input": {"a": 1}, "changed": false}', b'{"input": {}, "text": ""}', b'{"annotations": 1, "context": 2}',
     b'{"annotations": "' + b"x" * 70_000 + b'"}', b'{"input": {}, "changed": 1}',
 ))  # fmt: skip
-@played
+@run_async
 async def test_an_answer_of_another_type_is_a_provider_error(answer: bytes, kind: str) -> None:
     """AML-106"""
     with asked(answer, type=kind) as (hook, _):

@@ -11,7 +11,7 @@ from ferrule.contracts.hook import Hook, HookInput
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from tests.runtime.hooks.answering import answering
 from tests.runtime.hooks.guarding import hooks_of, output, settings, told
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 BLOCKING = {"tool_calls": {"block_tools_on_input_fail": True}}
 
@@ -35,7 +35,7 @@ async def stopped(hooks: tuple[Hook, ...], call: HookInput) -> str | None:
     return None
 
 
-@played
+@run_async
 async def _guarded(hooks: tuple[Hook, ...], expected: dict[str | None, bool]) -> None:
     for agent, is_guarded in expected.items():
         assert (await stopped(hooks, told(agent=agent)) is not None) == is_guarded, agent
@@ -76,7 +76,7 @@ def test_every_way_to_name_one_counts(block: Any, url: str) -> None:
     ({"on_fail": "redact"}, "guardrail_missing"),
     ({"on_fail": ["block"]}, "guardrail_missing"),
 ])  # fmt: skip
-@played
+@run_async
 async def test_an_agent_may_only_be_stricter(said: dict[str, Any], code: str | None) -> None:
     """AML-92 in spirit: the lower threshold and the stricter act count; what cannot be understood blocks."""
     with answering(lambda body: b'{"score": 8}') as server:
@@ -86,7 +86,7 @@ async def test_an_agent_may_only_be_stricter(said: dict[str, Any], code: str | N
         assert await stopped(hooks, told(agent="desk")) == code
 
 
-@played
+@run_async
 async def test_an_agent_may_be_stricter_than_a_warning() -> None:
     block = {"tool_input": [{"ref": "watch", "on_fail": "block"}, {"ref": "watch"}]}
     with answering(lambda body: b'{"score": 8}') as server:
@@ -100,7 +100,7 @@ async def test_an_agent_may_be_stricter_than_a_warning() -> None:
     {"tool_input": [{"on_fail": "block"}]}, {"tool_input": [7]}, {"tool_input": 7}, 7,
     {"tool_calls": {"block_tools_on_input_fail": "yes"}},
 ])  # fmt: skip
-@played
+@run_async
 async def test_a_guardrail_that_is_not_there_blocks_its_agent(block: Any) -> None:
     """AML-100 at run time: a declared protection is never skipped in silence. `watch` stands at the input alone."""
     with answering(lambda body: b'{"score": 0}') as server:
@@ -110,7 +110,7 @@ async def test_a_guardrail_that_is_not_there_blocks_its_agent(block: Any) -> Non
         assert await stopped(hooks, told()) is None
 
 
-@played
+@run_async
 async def test_the_message_says_what_to_configure() -> None:
     """AML-100"""
     (gate,) = hooks_of(agents={"desk": {"tool_output": [{"ref": "pii"}]}})
@@ -129,7 +129,7 @@ def test_agents_that_ask_for_nothing_here_cost_nothing(block: Any) -> None:
     assert hooks_of(agents={"desk": block}) == ()
 
 
-@played
+@run_async
 async def test_a_run_whose_input_guardrail_fired_calls_nothing_more() -> None:
     """AML-104: every tool, in this run, of agents that say so."""
     answers = [b'{"score": 9, "reason": "bad"}']
@@ -154,7 +154,7 @@ async def test_a_run_whose_input_guardrail_fired_calls_nothing_more() -> None:
     ("block", "tool_input", True), ("warn", "tool_input", True), ("log", "tool_input", True),
     ("escalate", "tool_input", True), ("block", "tool_output", False),
 ])  # fmt: skip
-@played
+@run_async
 async def test_what_counts_as_fired_on_the_input(on_fail: str, point: str, is_blocked: bool) -> None:
     """AML-104: whatever is done about it, and only at the input."""
     fired = FiredRuns()
@@ -167,7 +167,7 @@ async def test_what_counts_as_fired_on_the_input(on_fail: str, point: str, is_bl
     assert (fired.find("r1") is not None) == is_blocked
 
 
-@played
+@run_async
 async def test_the_agents_own_runtime_may_say_that_its_guardrail_fired() -> None:
     """AML-104: the guardrail on what the user wrote runs elsewhere, and is told."""
     fired = FiredRuns()

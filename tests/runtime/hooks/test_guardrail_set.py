@@ -19,7 +19,16 @@ from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import ScriptedApprover, memory_app
 from tests.runtime.hooks.answering import answering
 from tests.runtime.hooks.guarding import ENV, hooks_of, program, settings
-from tests.spec.scene import BERN, TRUSTED, Scene, Spy, TestHook, made, played, scene
+from tests.spec.running_app import (
+    BERN,
+    TRUSTED,
+    FunctionHook,
+    RecordingExecutor,
+    RunningApp,
+    make_tool,
+    run_async,
+    running_app,
+)
 from tests.spec.test_dialect_calls import CITY, shop
 
 LEAK = "the card is 4111-1111"
@@ -28,11 +37,11 @@ LEAK = "the card is 4111-1111"
 @asynccontextmanager
 async def guarded(
     answer: Callable[[dict[str, Any]], Any], *tools: Any, gives: Any = "done", **said: Any
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[RunningApp]:
     """One tool behind one guardrail over HTTP that answers by a function of what it is told."""
     with answering(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
         hooks = hooks_of(settings(kind="http", url=server.url, secret_env="GUARD_SECRET", **said))
-        async with scene(*tools, default=gives, hooks=hooks) as on:
+        async with running_app(*tools, default=gives, hooks=hooks) as on:
             yield on
 
 
@@ -46,13 +55,13 @@ def shown(result: Result) -> Any:
     return content, result.structured_content, result.error
 
 
-async def outcomes(on: Scene, of: Result | Pending) -> list[dict[str, Any]]:
+async def outcomes(on: RunningApp, of: Result | Pending) -> list[dict[str, Any]]:
     """What guardrails left on record."""
-    runs = (await on.story(of)).hooks
+    runs = (await on.read_story(of)).hooks
     return [output["outcome"] for run in runs for output in run.outputs if "outcome" in output]
 
 
-@played
+@run_async
 async def test_a_blocked_input_never_runs() -> None:
     """AML-106: hook_blocked, with the guardrail's name, and nothing of the input."""
     async with guarded(bad) as on:
@@ -66,7 +75,7 @@ async def test_a_blocked_input_never_runs() -> None:
         assert outcome["severity_threshold"] == 7.0
 
 
-@played
+@run_async
 async def test_a_blocked_output_never_reaches_the_model() -> None:
     """AML-106: it ran, and what it gave is withheld."""
     async with guarded(bad, at=["tool_output"], gives={"note": LEAK}) as on:
@@ -79,7 +88,7 @@ async def test_a_blocked_output_never_reaches_the_model() -> None:
 
 @pytest.mark.parametrize("point", ["tool_input", "tool_output"])
 @pytest.mark.parametrize("on_fail", ["warn", "log"])
-@played
+@run_async
 async def test_a_warning_stands_beside_the_output(point: str, on_fail: str) -> None:
     """AML-106: the call goes on; a warning is told to the model, a log entry is not."""
     async with guarded(bad, at=[point], on_fail=on_fail) as on:
@@ -90,19 +99,19 @@ async def test_a_warning_stands_beside_the_output(point: str, on_fail: str) -> N
 
 
 @pytest.mark.parametrize("verdict", [True, False])
-@played
+@run_async
 async def test_an_escalated_input_waits_for_a_person(verdict: bool) -> None:
     """AML-106, AML-103: no call before somebody approved; a refusal is told to the model."""
     async with guarded(bad, on_fail="escalate") as on:
-        pending = await on.parked()
-        assert not on.has_run and "'watch' scored 9" in str(await on.decisions(pending))
-        result = await on.answered(verdict)
+        pending = await on.park()
+        assert not on.has_run and "'watch' scored 9" in str(await on.read_decisions(pending))
+        result = await on.answer(verdict)
         assert on.has_run == verdict and (result.error is None) == verdict
         if not verdict:
             assert result.error is not None and result.error.error_class == "approval_rejected"
 
 
-@played
+@run_async
 async def test_an_escalated_output_is_withheld_and_kept_for_a_person() -> None:
     """AML-106: nobody can be asked in the middle of an answer, so it ends; the record has what was withheld."""
     async with guarded(bad, at=["tool_output"], on_fail="escalate", gives={"note": LEAK}) as on:
@@ -111,7 +120,7 @@ async def test_an_escalated_output_is_withheld_and_kept_for_a_person() -> None:
         assert "4111" not in str(shown(result)) and result.native_output == {"note": LEAK}
 
 
-@played
+@run_async
 async def test_an_applied_transform_changes_what_runs_and_what_is_seen() -> None:
     """AML-106: by the rules for hooks: validated again, on record, the original kept."""
 
@@ -130,7 +139,7 @@ async def test_an_applied_transform_changes_what_runs_and_what_is_seen() -> None
         assert [outcome["action"] for outcome in await outcomes(on, result)] == ["apply", "apply"]
 
 
-@played
+@run_async
 async def test_a_transformed_input_that_does_not_fit_never_runs() -> None:
     async with guarded(lambda told: {"input": {"town": "Basel"}}, type="transform", on_fail="apply") as on:
         result = await on.call()
@@ -139,7 +148,7 @@ async def test_a_transformed_input_that_does_not_fit_never_runs() -> None:
 
 
 @pytest.mark.parametrize("point", ["tool_input", "tool_output"])
-@played
+@run_async
 async def test_a_rejected_transform_ends_the_call(point: str) -> None:
     """AML-106"""
     key = "input" if point == "tool_input" else "output"
@@ -155,7 +164,7 @@ async def test_a_rejected_transform_ends_the_call(point: str) -> None:
     "kind, answer", [("annotate", {"annotations": ["checked"]}), ("enrich", {"context": "It rains."})]
 )
 @pytest.mark.parametrize("point", ["tool_input", "tool_output"])
-@played
+@run_async
 async def test_what_is_added_comes_with_its_origin(point: str, kind: str, answer: dict[str, Any]) -> None:
     """AML-106, AT-156: beside the tool's own output."""
     async with guarded(lambda told: answer, at=[point], type=kind) as on:
@@ -164,7 +173,7 @@ async def test_what_is_added_comes_with_its_origin(point: str, kind: str, answer
         assert result.additional_context[0]["origin"] == {"hook_id": "guardrail:watch"}
 
 
-@played
+@run_async
 async def test_a_later_guardrail_sees_what_an_earlier_one_left() -> None:
     seen: list[Any] = []
 
@@ -190,14 +199,14 @@ async def test_a_later_guardrail_sees_what_an_earlier_one_left() -> None:
             settings(id="wash", type="transform", on_fail="apply", **common),
             settings(id="judge", **common),
         )
-        async with scene(default="dirty", hooks=hooks) as on:
+        async with running_app(default="dirty", hooks=hooks) as on:
             result = await on.call()
     assert seen == ["dirty", "[clean]"]
     assert "dirty" not in str(shown(result)) and "It rains." in str(shown(result))
 
 
 @pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use"])
-@played
+@run_async
 async def test_nothing_a_hook_slips_in_passes_unjudged(event: str) -> None:
     """Guardrails come after all hooks, wherever those were registered."""
     with answering(lambda body: msgspec.json.encode({"score": 9 if b"smuggled" in body else 0})) as server:
@@ -206,8 +215,8 @@ async def test_nothing_a_hook_slips_in_passes_unjudged(event: str) -> None:
         )
         changed = {"city": "smuggled"}
         said = HookOutput(updated_input=changed) if event == "pre_tool_use" else HookOutput(updated_output=changed)
-        hooks = order_hooks((TestHook(lambda told: said, event),), guardrails)
-        async with scene(hooks=hooks) as on:
+        hooks = order_hooks((FunctionHook(lambda told: said, event),), guardrails)
+        async with running_app(hooks=hooks) as on:
             result = await on.call()
             assert result.error is not None and result.error.error_code == "guardrail_blocked"
             assert "smuggled" not in str(shown(result)) and on.has_run == (event == "post_tool_use")
@@ -217,7 +226,7 @@ def adding(told: dict[str, Any]) -> dict[str, Any]:
     return {"context": "It rains."}
 
 
-@played
+@run_async
 async def test_blocks_beside_a_value_are_judged_too() -> None:
     """What the model sees is what is judged, wherever a tool put it."""
     seen: list[Any] = []
@@ -235,11 +244,11 @@ async def test_blocks_beside_a_value_are_judged_too() -> None:
 
 @pytest.mark.parametrize("severity, is_closed", [(10, True), (0, False)])
 @pytest.mark.parametrize("point", ["tool_input", "tool_output"])
-@played
+@run_async
 async def test_a_program_that_dies_fails_as_set(point: str, severity: float, is_closed: bool) -> None:
     """AML-106: a synthetic severity, 10 closed, 0 open; on record either way."""
     hooks = hooks_of(settings(at=[point], kind="command", command=("/bin/false",), error_severity=severity))
-    async with scene(hooks=hooks) as on:
+    async with running_app(hooks=hooks) as on:
         result = await on.call()
         assert (result.error is not None) == is_closed
         (outcome,) = await outcomes(on, result)
@@ -250,16 +259,16 @@ def test_a_program_guards_a_call(tmp_path: Path) -> None:
     """AML-106: a real process."""
     command = program(tmp_path, 'say({"score": 8 if told["input"]["city"] == "Bern" else 0})')
 
-    @played
+    @run_async
     async def run() -> None:
-        async with scene(hooks=hooks_of(settings(kind="command", command=command))) as on:
+        async with running_app(hooks=hooks_of(settings(kind="command", command=command))) as on:
             assert (await on.call()).error is not None
             assert (await on.call(arguments={"city": "Basel"})).error is None
 
     run()
 
 
-@played
+@run_async
 async def test_sensitive_arguments_are_not_shown_and_stay_what_they_are() -> None:
     """Guardrails see what hooks see: masks. A mask left in its place means the value behind it."""
     schema = {"type": "object", "properties": {"city": {"type": "string"}, "pin": {"type": "string"}}}
@@ -269,7 +278,7 @@ async def test_sensitive_arguments_are_not_shown_and_stay_what_they_are() -> Non
         seen.append(told["input"])
         return {"input": {**told["input"], "city": "Basel"}}
 
-    tool = made(schema=schema, input_contract={"sensitive_fields": ["pin"]})
+    tool = make_tool(schema=schema, input_contract={"sensitive_fields": ["pin"]})
     async with guarded(answer, tool, type="transform", on_fail="apply") as on:
         result = await on.call(arguments={"city": "Bern", "pin": "1234"})
         assert result.error is None, result.error
@@ -287,7 +296,7 @@ async def desk(more: str, answer: Callable[[dict[str, Any]], Any], **shop_says: 
         guardrail = settings(kind="http", url=server.url, secret_env="GUARD_SECRET")
         async with memory_app(
             definitions=shop(more=more, **shop_says),
-            executors=[Spy(default={})],
+            executors=[RecordingExecutor(default={})],
             policy=TRUSTED,
             settings=Settings(guardrails=(guardrail,), network=NetworkSettings(allow=("127.0.0.1",))),
             environment=ENV,
@@ -301,7 +310,7 @@ async def code(surface: Any, name: str = "look") -> str | None:
     return outcome.error.error_code if outcome.error is not None else None
 
 
-@played
+@run_async
 async def test_an_agent_file_says_which_guardrails_guard_it() -> None:
     """AML-100, AML-106"""
     async with desk("guardrails: {tool_input: [{ref: watch}]}", bad) as app:
@@ -311,7 +320,7 @@ async def test_an_agent_file_says_which_guardrails_guard_it() -> None:
         assert await code(app.surface()) == "guardrail_blocked"
 
 
-@played
+@run_async
 async def test_a_named_guardrail_that_is_not_configured_blocks_the_agent_alone() -> None:
     """AML-100: at run time a declared protection that is not there is never skipped."""
     async with desk("guardrails: {tool_output: [{ref: pii-scan}]}", lambda told: {"score": 0}) as app:
@@ -322,7 +331,7 @@ async def test_a_named_guardrail_that_is_not_configured_blocks_the_agent_alone()
         assert await code(app.surface()) is None
 
 
-@played
+@run_async
 async def test_a_fired_input_guardrail_blocks_every_tool_of_the_run() -> None:
     """AML-104: on every surface that shares the run, of every tool; another run goes on."""
     more = "guardrails: {tool_input: [{ref: watch}], tool_calls: {block_tools_on_input_fail: true}}"
@@ -335,7 +344,7 @@ async def test_a_fired_input_guardrail_blocks_every_tool_of_the_run() -> None:
         assert await code(app.surface(agent="desk", run_id="r2")) is None
 
 
-@played
+@run_async
 async def test_a_call_that_waited_is_blocked_with_its_run() -> None:
     """AML-104: also one that a person approved in the meantime."""
     more = "guardrails: {tool_calls: {block_tools_on_input_fail: true}}"
@@ -349,7 +358,7 @@ async def test_a_call_that_waited_is_blocked_with_its_run() -> None:
         assert result.error.error_code == "guardrail_fired"
 
 
-@played
+@run_async
 async def test_without_the_word_of_its_file_an_agent_goes_on() -> None:
     """AML-104: false is the default."""
     answers = [{"score": 9}]
@@ -360,13 +369,13 @@ async def test_without_the_word_of_its_file_an_agent_goes_on() -> None:
         assert await code(surface) is None
 
 
-@played
+@run_async
 async def test_the_level_decides_what_events_tell_of_a_guardrail() -> None:
     """AML-107: that it ran, at the standard level; what it made of the call, at the full one. Never what it read."""
     async with guarded(bad) as on:
         result = await on.call()
         for level in ("standard", "full"):
-            told = str([event.data for event in await on.events(result, level) if "hook" in event.event_type])
+            told = str([event.data for event in await on.read_events(result, level) if "hook" in event.event_type])
             assert "guardrail:watch" in told and "Bern" not in told and "4111" not in told
             assert ("'score': 9" in told) == (level == "full")
-        assert await on.events(result, "none") == []
+        assert await on.read_events(result, "none") == []

@@ -13,7 +13,7 @@ import msgspec
 from ferrule.model.persistence import RedactionSettings
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.redaction.redactor import KnownSecrets
-from tests.spec.scene import Scene, scene
+from tests.spec.running_app import RunningApp, running_app
 
 SECRET = 'c4nary/"7"-of-the-shop'
 GITHUB = "ghp_" + "Zq8WvTn3Xk5RjHm2Pb7LcYd4FgSs9Aa1"
@@ -24,13 +24,13 @@ ANY: dict[str, Any] = {"type": "object"}
 
 
 @asynccontextmanager
-async def guarded(*tools: Any, **said: Any) -> AsyncIterator[Scene]:
+async def guarded(*tools: Any, **said: Any) -> AsyncIterator[RunningApp]:
     """A scene whose app knows the secret."""
-    async with scene(*tools, redaction=SETTINGS, environment=ENVIRONMENT, **said) as on:
+    async with running_app(*tools, redaction=SETTINGS, environment=ENVIRONMENT, **said) as on:
         yield on
 
 
-async def kept(on: Scene) -> bytes:
+async def kept(on: RunningApp) -> bytes:
     """Every byte of every row."""
     await on.app.store.flush()
     rows = await on.app.store.rows_after(0, 10_000)
@@ -42,7 +42,7 @@ def spelled(secret: str) -> list[bytes]:
     return [plain, json.dumps(secret)[1:-1].encode(), base64.b64encode(plain)[:-4], plain.hex().encode()]
 
 
-async def is_clean(on: Scene, *secrets: str) -> bool:
+async def is_clean(on: RunningApp, *secrets: str) -> bool:
     everything = await kept(on)
     return not any(form in everything for secret in secrets or (SECRET, GITHUB) for form in spelled(secret))
 
@@ -52,7 +52,7 @@ def is_told(outcome: Any) -> bool:
     return KNOWN.may_hold(msgspec.msgpack.encode(msgspec.to_builtins(outcome)))
 
 
-async def checked(on: Scene, outcome: Result | Pending) -> Result | Pending:
+async def checked(on: RunningApp, outcome: Result | Pending) -> Result | Pending:
     assert not is_told(outcome), outcome
     assert await is_clean(on)
     return outcome

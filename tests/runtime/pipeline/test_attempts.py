@@ -5,14 +5,14 @@ from __future__ import annotations
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.result import Result
 from tests.runtime.pipeline.guarded import ANY, SECRET, checked, guarded
-from tests.spec.scene import made, played
+from tests.spec.running_app import make_tool, run_async
 
 
-@played
+@run_async
 async def test_attempts_that_failed_before_the_last_one() -> None:
     failed = ExecutionFailed("dependency_unavailable", "no", code=SECRET, native_error_ref=SECRET, is_retryable=True)
-    flaky = made(schema=ANY, is_read_only=True, retry_policy={"max_attempts": 2, "backoff_ms": 1})
+    flaky = make_tool(schema=ANY, is_read_only=True, retry_policy={"max_attempts": 2, "backoff_ms": 1})
     async with guarded(flaky, script={"shop.search": [failed, "done"]}) as on:
         result = await checked(on, await on.call())
         assert isinstance(result, Result)
-        assert len((await on.story(result)).notes["attempts"]) == 1
+        assert len((await on.read_story(result)).notes["attempts"]) == 1

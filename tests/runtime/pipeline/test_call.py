@@ -12,13 +12,13 @@ from ferrule.model.lifecycle import IllegalTransition
 from ferrule.runtime.pipeline.call import Call, CallOptions, Recorded, place_of
 from ferrule.runtime.pipeline.call_parts import CallFlight, CallInputs
 from tests.runtime.pipeline.overtime import ended, overtime
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 TIMED_OUT = ("timed_out", "timeout", "timeout")
 
 
 @pytest.mark.parametrize("limit", [0, 0.0, -1, float("nan")])
-@played
+@run_async
 async def test_a_time_limit_that_is_none_is_over(limit: float) -> None:
     """AT-210: by itself and in a batch alike; its tool does not run."""
     async with overtime() as (_, surface):

@@ -10,11 +10,11 @@ import pytest
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers, find_problem
 from tests.runtime.pipeline.overtime import overtime
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 @pytest.mark.parametrize("policy", ["allow_serial_only", "defer_until_batch_complete"])
-@played
+@run_async
 async def test_changes_of_calls_that_overlap_never_race(policy: Any) -> None:
     """AT-118, AT-175: beside one another, or inside of calls that are."""
     async with overtime(scheduler=SchedulerPolicy(context_modifier_policy=policy)) as (_app, surface):

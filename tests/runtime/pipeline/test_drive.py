@@ -20,12 +20,12 @@ from ferrule.runtime.pipeline.live import Cancel
 from ferrule.testing import memory_app
 from tests.driven import driven
 from tests.runtime.surface.parts import agent_record, view_of
-from tests.spec.scene import BERN, Scene, TestHook, made, played, scene
+from tests.spec.running_app import BERN, FunctionHook, RunningApp, make_tool, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
 
 
-async def ids_in_ledger(on: Scene) -> list[str]:
+async def ids_in_ledger(on: RunningApp) -> list[str]:
     return [row.call for row in await on.app.store.rows_before(None, 50, kinds=("call", "ended"))]
 
 
@@ -34,36 +34,39 @@ async def ids_in_ledger(on: Scene) -> list[str]:
 
 async def twice(**parts: Any) -> list[tuple[Any, ...]]:
     """What is on record of two calls of a tool that only reads: the first one prepares it, the second may skip."""
-    parts = {"tools": (made(is_read_only=True),), **parts}
-    async with scene(*parts.pop("tools"), **parts) as on:
+    parts = {"tools": (make_tool(is_read_only=True),), **parts}
+    async with running_app(*parts.pop("tools"), **parts) as on:
         found = []
         for _ in range(2):
             result = await on.call()
-            story = await on.story(result)
-            decisions = [each["reason"]["message"] for each in await on.decisions(result)]
+            story = await on.read_story(result)
+            decisions = [each["reason"]["message"] for each in await on.read_decisions(result)]
             error = result.error.error_code if result.error is not None else None
-            phases = await on.trace(result)
-            found.append((result.status, error, await on.states(result), phases, decisions, story.hooks))
+            phases = await on.read_phases(result)
+            found.append((result.status, error, await on.read_states(result), phases, decisions, story.hooks))
         return found
 
 
 @pytest.mark.parametrize("ending", ["succeeds", "fails", "crashes", "breaks its schema"])
-@played
+@run_async
 async def test_a_quick_call_leaves_the_record_of_any_other(ending: str) -> None:
     """AT-104, AT-126: the same states, phases and decision, whether idle phases were passed over or not."""
     default: Any = {"fails": ExecutionFailed("rate_limited", "later"), "crashes": RuntimeError("no")}.get(ending, "x")
     promised: dict[str, Any] = {"output_schema": {"type": "object"}} if ending == "breaks its schema" else {}
-    tools = (made(is_read_only=True, **promised),)
+    tools = (make_tool(is_read_only=True, **promised),)
     first, second = await twice(tools=tools, default=default)
     assert first == second
     if ending == "succeeds":
         assert second[3] == list(PHASES)
 
 
-@played
+@run_async
 async def test_hooks_see_every_call() -> None:
     """AT-147: also the second of a tool for which nothing else is to be done."""
-    hooks = (TestHook(lambda told: HookOutput(messages=("seen",))), TestHook(lambda told: None, "post_tool_use"))
+    hooks = (
+        FunctionHook(lambda told: HookOutput(messages=("seen",))),
+        FunctionHook(lambda told: None, "post_tool_use"),
+    )
     await twice(hooks=hooks)
     assert [len(hook.seen) for hook in hooks] == [2, 2]
 
@@ -71,15 +74,15 @@ async def test_hooks_see_every_call() -> None:
 # Calls made twice
 
 
-@played
+@run_async
 async def test_a_duplicate_gets_the_first_answer() -> None:
     """AT-178: one key, one effect: while it waits, and after it ended."""
-    async with scene(policy="") as on:
+    async with running_app(policy="") as on:
         first = await on.surface.call("search", BERN, idempotency_key="k1")
         again = await on.surface.call("search", BERN, idempotency_key="k1")
         assert isinstance(again, Pending)
         assert again.invocation_id == first.invocation_id
-        result = await on.answered()
+        result = await on.answer()
         assert await on.surface.call("search", BERN, idempotency_key="k1") == result
         assert len(on.executor.ran) == 1
         other = await on.surface.call("search", {"city": "Rome"}, idempotency_key="k1")
@@ -91,11 +94,11 @@ async def test_a_duplicate_gets_the_first_answer() -> None:
 # Calls whose ledger fails them
 
 
-@played
+@run_async
 async def test_an_action_does_not_run_without_a_record() -> None:
     """AT-102: the ledger cannot be written, so nothing runs, and the caller is told why."""
     store = MemoryStore()
-    async with scene(store=store) as on:
+    async with running_app(store=store) as on:
         store.refusal = "the disk is full"
         result = await on.call()
         assert result.error is not None
@@ -105,11 +108,13 @@ async def test_an_action_does_not_run_without_a_record() -> None:
         assert not (await on.call()).is_error
 
 
-@played
+@run_async
 async def test_a_surface_that_cannot_be_made_again_ends_the_call() -> None:
     """AT-105: its agent left the catalog: no exception, one recorded refusal."""
-    tool = made()
-    async with scene(catalog=view_of(tool, records=[agent_record(tool)]), tools=(), caller={"agent": "helper"}) as on:
+    tool = make_tool()
+    async with running_app(
+        catalog=view_of(tool, records=[agent_record(tool)]), tools=(), caller={"agent": "helper"}
+    ) as on:
         assert not (await on.call()).is_error
         on.app.adopt(view_of(tool))
         result = await on.call(native_call_id="n1")
@@ -120,19 +125,19 @@ async def test_a_surface_that_cannot_be_made_again_ends_the_call() -> None:
         assert len(on.executor.ran) == 1
 
 
-@played
+@run_async
 async def test_arguments_that_are_no_json_keep_the_callers_id() -> None:
     """AT-214"""
-    async with scene() as on:
+    async with running_app() as on:
         result = await on.call("search", {"city": object()}, native_call_id="n1")
-        assert (result.native_call_id, (await on.record(result))["native_call_id"]) == ("n1", "n1")
+        assert (result.native_call_id, (await on.read_record(result))["native_call_id"]) == ("n1", "n1")
 
 
-@played
+@run_async
 async def test_a_question_that_cannot_be_recorded_is_not_asked() -> None:
     """AT-128: no record, no waiting."""
     store = MemoryStore()
-    async with scene(store=store, policy="") as on:
+    async with running_app(store=store, policy="") as on:
         store.refusal = "the disk is full"
         result = await on.call()
         assert result.error is not None

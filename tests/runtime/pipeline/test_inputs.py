@@ -17,16 +17,16 @@ from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.redaction.sensitive_input import Mask
 from tests.runtime.pipeline.arguments.contracts import fields, tool
 from tests.runtime.pipeline.guarded import ANY, GITHUB, KNOWN, SECRET, guarded, is_clean, kept, spelled
-from tests.spec.scene import made, played, scene
+from tests.spec.running_app import make_tool, run_async, running_app
 
 ASK = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
 
 
 @pytest.mark.parametrize("name", ["pya", "pay@9.9.9", "shop.pay@9.9.9"])
-@played
+@run_async
 async def test_of_a_call_that_leads_nowhere_only_the_names_of_its_arguments_are_stored(name: str) -> None:
     """AT-84, AT-90: no schema says what in it is sensitive."""
-    async with scene(made("pay", fields(password={"type": "string", "sensitive": True}))) as on:
+    async with running_app(make_tool("pay", fields(password={"type": "string", "sensitive": True}))) as on:
         for sent in ({"password": "hunter2", "to": {"hunter2": ["hunter2"]}}, b'["hunter2"]', b"hunter2"):
             failed = await on.call(name, sent)
             assert failed.error is not None and failed.error.error_class == "unknown_tool"
@@ -35,27 +35,27 @@ async def test_of_a_call_that_leads_nowhere_only_the_names_of_its_arguments_are_
         assert b'{"password":"[REDACTED]","to":"[REDACTED]"}' in everything
 
 
-@played
+@run_async
 async def test_a_known_secret_in_an_ordinary_argument_is_run_and_not_stored() -> None:
     """AT-84, AT-253, AT-271"""
     arguments = {"note": f"use {SECRET}", "header": base64.b64encode(f"x:{SECRET}".encode()).decode(), "more": [GITHUB]}
-    async with guarded(made(schema=ANY, is_read_only=True), made("act", ANY)) as on:
+    async with guarded(make_tool(schema=ANY, is_read_only=True), make_tool("act", ANY)) as on:
         for name in ("search", "act"):
             result = await on.call(name, arguments)
             assert on.executor.ran[-1].arguments == arguments
-            record = await on.record(result)
+            record = await on.read_record(result)
             assert record["model_input"]["note"] == "use [REDACTED]"
             assert record["model_input"]["more"] == ["[REDACTED]"]
         assert await is_clean(on)
         for level in ("standard", "full"):
-            told = msgspec.json.encode([event.to_record() for event in await on.events(level=level)])
+            told = msgspec.json.encode([event.to_record() for event in await on.read_events(level=level)])
             assert not any(form in told for form in spelled(SECRET) + spelled(GITHUB))
             assert (b"[REDACTED]" in told) == (level == "full")
 
 
-@played
+@run_async
 async def test_arguments_for_a_tool_that_does_not_exist_are_cleaned_too() -> None:
-    async with guarded(made()) as on:
+    async with guarded(make_tool()) as on:
         result = await on.call("nonesuch", {"token": SECRET, "deep": {SECRET: [GITHUB]}})
         assert result.error is not None
         assert await is_clean(on)
@@ -90,12 +90,12 @@ def test_a_sensitive_value_that_is_repeated_elsewhere_is_taken_out_there_too() -
     assert redact_input(b'{"card":"5","note":"5 of 5"}', mask, None) == b'{"card":"[REDACTED]","note":"5 of 5"}'
 
 
-@played
+@run_async
 async def test_an_approved_call_runs_with_the_true_value() -> None:
     """What people see has no secret in it, and what runs has."""
     arguments = {"command": f"curl -H 'X-Key: {SECRET}' https://shop.example", "n": 1}
-    async with guarded(made("act", ANY), policy=ASK) as on:
-        pending = await on.parked("act", arguments)
+    async with guarded(make_tool("act", ANY), policy=ASK) as on:
+        pending = await on.park("act", arguments)
         assert await is_clean(on)
         seen: list[Any] = []
 
@@ -103,54 +103,54 @@ async def test_an_approved_call_runs_with_the_true_value() -> None:
             seen.append(item.input)
             return True
 
-        result = await on.answered(look)
+        result = await on.answer(look)
         assert result.status == "succeeded"
         assert on.executor.ran[-1].arguments == arguments
         assert seen[0]["command"] == "curl -H 'X-Key: [REDACTED]' https://shop.example"
         assert await is_clean(on)
-        assert (await on.record(pending))["status"] == "succeeded"
+        assert (await on.read_record(pending))["status"] == "succeeded"
 
 
-@played
+@run_async
 async def test_an_approver_may_change_what_stands_beside_a_secret() -> None:
-    async with guarded(made("act", ANY), policy=ASK) as on:
-        await on.parked("act", {"token": SECRET, "n": 1})
-        result = await on.answered({"token": "[REDACTED]", "n": 2})
+    async with guarded(make_tool("act", ANY), policy=ASK) as on:
+        await on.park("act", {"token": SECRET, "n": 1})
+        result = await on.answer({"token": "[REDACTED]", "n": 2})
         assert result.status == "succeeded"
         assert on.executor.ran[-1].arguments == {"token": SECRET, "n": 2}
         assert await is_clean(on)
 
 
-@played
+@run_async
 async def test_a_secret_that_an_approver_types_is_not_stored_either() -> None:
-    async with guarded(made("act", ANY), policy=ASK) as on:
-        await on.parked("act", {"n": 1})
-        result = await on.answered({"token": SECRET})
+    async with guarded(make_tool("act", ANY), policy=ASK) as on:
+        await on.park("act", {"n": 1})
+        result = await on.answer({"token": SECRET})
         assert result.status == "succeeded"
         assert on.executor.ran[-1].arguments == {"token": SECRET}
         assert await is_clean(on)
 
 
-@played
+@run_async
 async def test_a_call_that_waits_while_it_runs_goes_on_with_the_true_value() -> None:
     """Its first row was written before anybody knew that it would wait."""
     script = {"shop.act": [Waiting(message="how many?", state=b"state"), "done"]}
-    async with guarded(made("act", ANY), script=script) as on:
-        await on.parked("act", {"token": SECRET})
+    async with guarded(make_tool("act", ANY), script=script) as on:
+        await on.park("act", {"token": SECRET})
         assert await is_clean(on)
         payloads = [row.inputs() for row in await on.app.store.rows_after(0, 100)]
         sealed = [payload.sealed_input for payload in payloads if payload is not None and payload.sealed_input]
         assert len(sealed) == 1
 
 
-@played
+@run_async
 async def test_errors_lose_sensitive_values_in_every_spelling() -> None:
     """AT-245, AT-233"""
     secret = "s3nsitive value/7"
     contract = {"sensitive_fields": ["token"]}
     said = f"401 for {base64.b64encode(f'ada:{secret}'.encode()).decode()} and {secret.encode().hex()}"
     failed = ExecutionFailed("execution_failed", said)
-    async with guarded(made("act", ANY, input_contract=contract), script={"shop.act": failed}) as on:
+    async with guarded(make_tool("act", ANY, input_contract=contract), script={"shop.act": failed}) as on:
         result = await on.call("act", {"token": secret})
         assert result.error is not None
         assert result.error.message.count("[REDACTED]") == 2

@@ -20,14 +20,14 @@ from ferrule.runtime.functions.threads import DEFAULT_SIZE
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.pulse import surface_call
 from tests.runtime.pipeline.overtime import ALLOW, BEGUN, HELD, TOOLS, ended, news, overtime, under_way, until
-from tests.spec.scene import TestHook, played
+from tests.spec.running_app import FunctionHook, run_async
 
 CANCELED = ("canceled", "canceled", "user_interruption")
 ASKS = ALLOW + '[[rules]]\nid = "ask"\ndecision = "ask"\ntool = "*.act"\n'
 
 
 @pytest.mark.parametrize("tool", ["look", "watch", "act", "work"])
-@played
+@run_async
 async def test_a_tool_that_can_be_stopped_is(tool: str) -> None:
     """AT-206, AT-207, AT-208: asked, heard and ended are three facts."""
     async with overtime() as (app, surface):
@@ -42,7 +42,7 @@ async def test_a_tool_that_can_be_stopped_is(tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", ["toil", "ignore"])
-@played
+@run_async
 async def test_a_tool_that_does_not_stop_gives_its_real_result(tool: str) -> None:
     """AT-205, AT-206, AT-207: requested without acknowledged; the outcome is `cancel_failed`; the result is delivered."""
     async with overtime() as (app, surface):
@@ -56,7 +56,7 @@ async def test_a_tool_that_does_not_stop_gives_its_real_result(tool: str) -> Non
         assert await news(app, call) == ["cancel_requested", "cancel_failed"]
 
 
-@played
+@run_async
 async def test_a_thread_that_listens_stops() -> None:
     """AT-206: it cannot be stopped, but it can stop."""
     async with overtime() as (app, surface):
@@ -67,7 +67,7 @@ async def test_a_thread_that_listens_stops() -> None:
 
 
 @pytest.mark.parametrize("tool", ["trip", "stumble"])
-@played
+@run_async
 async def test_a_tool_that_fails_while_it_is_stopped_has_failed(tool: str) -> None:
     """AT-207: and the caller's task is as if nobody had ever cancelled it."""
     async with overtime() as (app, surface):
@@ -79,7 +79,7 @@ async def test_a_tool_that_fails_while_it_is_stopped_has_failed(tool: str) -> No
 
 
 @pytest.mark.parametrize("then", ["another request", "the caller leaves", "a timeout"])
-@played
+@run_async
 async def test_requests_to_stop_on_top_of_each_other(then: str) -> None:
     """AT-206: each is on record; the call ends once, with what really became of it."""
     async with overtime() as (app, surface):
@@ -103,7 +103,7 @@ async def test_requests_to_stop_on_top_of_each_other(then: str) -> None:
         assert await news(app, call) == expected
 
 
-@played
+@run_async
 async def test_what_waits_its_turn_can_always_be_canceled() -> None:
     """AT-209: whatever its tool supports; whoever waits behind it gets its turn."""
     async with overtime() as (app, surface):
@@ -118,7 +118,7 @@ async def test_what_waits_its_turn_can_always_be_canceled() -> None:
         assert await news(app, two) == ["cancel_requested", "cancel_acknowledged"]
 
 
-@played
+@run_async
 async def test_what_waits_for_a_person_can_always_be_canceled() -> None:
     """AT-209: for an approval, and for an answer to a tool that asked."""
     async with overtime(policy=ASKS) as (app, surface):
@@ -131,7 +131,7 @@ async def test_what_waits_for_a_person_can_always_be_canceled() -> None:
             assert await news(app, pending.invocation_id) == ["cancel_requested", "cancel_acknowledged"]
 
 
-@played
+@run_async
 async def test_a_tool_that_would_ask_after_it_was_told_to_stop_is_canceled() -> None:
     """AT-209: nobody is asked for what nobody wants."""
     async with overtime() as (app, surface):
@@ -141,7 +141,7 @@ async def test_a_tool_that_would_ask_after_it_was_told_to_stop_is_canceled() -> 
 
 
 @pytest.mark.parametrize("tool", ["act", "work", "toil", "look", "stare"])
-@played
+@run_async
 async def test_nothing_begins_that_was_told_to_stop_before(tool: str) -> None:
     """AT-178, AT-209: canceled at every step on the way to its tool; once it is told `canceled`, nothing runs."""
     steps = running = 0
@@ -177,7 +177,7 @@ async def _canceled_after(steps: int, tool: str) -> str:
 
 
 @pytest.mark.parametrize("tool", ["look", "watch", "stare", "act", "work", "toil", "ignore"])
-@played
+@run_async
 async def test_a_discarded_call_ends_at_once_whatever_its_tool_does(tool: str) -> None:
     """AT-176, AT-177, AT-208: what the tool gives later is recorded and not delivered."""
     async with overtime() as (app, surface):
@@ -194,7 +194,7 @@ async def test_a_discarded_call_ends_at_once_whatever_its_tool_does(tool: str) -
         assert ended(await surface.result(call))[0] == "discarded"
 
 
-@played
+@run_async
 async def test_a_caller_who_leaves_stops_what_can_be_stopped_and_nothing_else() -> None:
     """AT-208: a thread goes on, and how it ended is on record."""
     async with overtime() as (app, surface):
@@ -216,7 +216,7 @@ async def test_a_caller_who_leaves_stops_what_can_be_stopped_and_nothing_else() 
 
 
 @pytest.mark.parametrize("tool", ["depart", "wander"])
-@played
+@run_async
 async def test_a_call_in_the_background_can_be_canceled(tool: str) -> None:
     """AT-206: and until then it holds what it may hold."""
     async with overtime() as (app, surface):
@@ -231,7 +231,7 @@ async def test_a_call_in_the_background_can_be_canceled(tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", ["depart", "wander"])
-@played
+@run_async
 async def test_a_caller_may_leave_while_its_call_goes_to_the_background(tool: str) -> None:
     """AT-178: at any step of it."""
     for steps in range(40):
@@ -246,7 +246,7 @@ async def test_a_caller_may_leave_while_its_call_goes_to_the_background(tool: st
             assert not rows or rows[0].outcome in ("succeeded", "canceled"), [row.outcome for row in rows]
 
 
-@played
+@run_async
 async def test_a_tool_that_waits_for_something_canceled_does_not_cancel_its_caller() -> None:
     """AT-105: nobody canceled the caller, so it gets a result."""
     async with overtime() as (_app, surface):
@@ -264,9 +264,9 @@ class _SlowToStart(MemoryStore):
             super()._append(future, entry, condition)
 
 
-@pytest.mark.parametrize("hooks", [(), (TestHook(lambda told: HookOutput(messages=("seen",)), "post_tool_use"),)])
+@pytest.mark.parametrize("hooks", [(), (FunctionHook(lambda told: HookOutput(messages=("seen",)), "post_tool_use"),)])
 @pytest.mark.parametrize("fate", ["ends", "its caller leaves", "is canceled", "goes to the background"])
-@played
+@run_async
 async def test_a_call_may_end_while_it_is_written_down_that_it_runs(fate: str, hooks: Any) -> None:
     """AT-178, AT-112: the row comes first, then the end, with everything that happened meanwhile."""
     async with overtime(store=_SlowToStart(), hooks=hooks) as (app, surface):
@@ -293,7 +293,7 @@ async def test_a_call_may_end_while_it_is_written_down_that_it_runs(fate: str, h
 
 
 @pytest.mark.parametrize("steps", range(12))
-@played
+@run_async
 async def test_a_batch_may_be_abandoned_at_any_step(steps: int) -> None:
     """AT-90, AT-173, AT-178: every call of it is on record, and nothing is left in the way of others."""
     async with overtime() as (app, surface):
@@ -318,7 +318,7 @@ async def test_a_batch_may_be_abandoned_at_any_step(steps: int) -> None:
         assert len(ends) == (6 if steps else 1)
 
 
-@played
+@run_async
 async def test_a_call_that_waits_for_another_of_its_batch_can_be_canceled() -> None:
     """AT-209: at once, not when the other has ended."""
     async with overtime() as (app, surface):
@@ -334,7 +334,7 @@ async def under_way_in(app: Any, call: str) -> None:
     await until(lambda: app.services.live.calls[call].stage == "running")
 
 
-@played
+@run_async
 async def test_siblings_of_a_failure_end_in_every_stage() -> None:
     """AT-171, AT-173, AT-208: not begun, waiting for a person, for their turn, for another, or running; all are told, and
     none is in the way afterwards."""
@@ -354,7 +354,7 @@ async def test_siblings_of_a_failure_end_in_every_stage() -> None:
         assert ended(await asyncio.wait_for(surface.call("act"), 2))[0] == "succeeded"
 
 
-@played
+@run_async
 async def test_a_batch_has_its_own_number_of_calls_at_once() -> None:
     """AT-160: fewer than its lane, where it says so."""
     async with overtime() as (_app, surface):
@@ -369,7 +369,7 @@ async def test_a_batch_has_its_own_number_of_calls_at_once() -> None:
 # Calls inside of calls
 
 
-@played
+@run_async
 async def test_a_tool_that_slipped_in_may_make_a_batch() -> None:
     """AT-161: its calls are inside its own, and the lane is free after it."""
     async with overtime() as (_app, surface):
@@ -382,7 +382,7 @@ async def test_a_tool_that_slipped_in_may_make_a_batch() -> None:
 # Progress before and after
 
 
-@played
+@run_async
 async def test_a_part_of_a_result_is_a_state_of_its_call() -> None:
     """AT-218, AT-176: and a call that gives parts for long can be asked for from elsewhere."""
     async with overtime() as (app, surface):
@@ -401,7 +401,7 @@ async def states(app: Any, call: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [None, 5, b"act"])
-@played
+@run_async
 async def test_a_name_that_is_no_text_leads_nowhere(name: Any) -> None:
     """AT-90, AT-105: by itself it is an unknown tool like any other; in a batch it makes no sense."""
     async with overtime() as (_, surface):
@@ -414,7 +414,7 @@ async def test_a_name_that_is_no_text_leads_nowhere(name: Any) -> None:
 
 
 @pytest.mark.parametrize("fate", ["canceled", "timed_out", "discarded", "left"])
-@played
+@run_async
 async def test_what_still_waits_for_a_thread_never_begins_after_its_end(fate: str) -> None:
     """AT-178, AT-207, AT-209: it has not begun, so it can be stopped, and nothing happens after that was told."""
     ran: list[int] = []
@@ -452,7 +452,7 @@ async def test_what_still_waits_for_a_thread_never_begins_after_its_end(fate: st
 
 @pytest.mark.parametrize("is_safe", [True, False])
 @pytest.mark.parametrize("fate", ["ends", "is canceled", "times out"])
-@played
+@run_async
 async def test_a_thread_may_call_other_tools(is_safe: bool, fate: str) -> None:
     """AT-161, AT-178: inside its own call, so that it does not wait for itself; what it calls has its own end."""
     loop = asyncio.get_running_loop()

@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.runtime.pipeline.call_parts import ReadTooEarly
 from ferrule.runtime.pipeline.prepared import UNRESOLVED
-from tests.spec.scene import made, played, scene
+from tests.spec.running_app import make_tool, run_async, running_app
 
 EARLY: dict[str, tuple[Callable[[], object], str]] = {
     "tool": (UNRESOLVED.require_entry, "resolve_tool"),
@@ -25,9 +25,9 @@ def test_what_is_read_before_the_tool_was_found_says_so(part: str) -> None:
         read()
 
 
-@played
+@run_async
 async def test_a_prepared_tool_has_its_parts() -> None:
-    async with scene(made(is_read_only=True)) as on:
+    async with running_app(make_tool(is_read_only=True)) as on:
         prepared = on.surface.session.find("search")
         assert prepared.require_entry() is prepared.entry
         assert prepared.require_arguments() is prepared.arguments

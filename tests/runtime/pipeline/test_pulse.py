@@ -17,7 +17,7 @@ from ferrule.model.story import Story
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.pulse import surface_call
 from tests.runtime.pipeline.overtime import READS, ended, news, overtime, under_way, until
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 CANCELED = ("canceled", "canceled", "user_interruption")
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
@@ -66,7 +66,7 @@ def _asking(go: asyncio.Event, asked: asyncio.Event) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("tool", ["wonder", "ponder"])
 @pytest.mark.parametrize("fate", ["waits", "its caller leaves", "is canceled", "is canceled and its caller leaves"])
-@played
+@run_async
 async def test_a_call_may_begin_to_wait_while_it_is_written_down_that_it_runs(fate: str, tool: str) -> None:
     """AT-178, AT-209: the row comes first, then the one that parks it; what nobody wants any more does not wait."""
     store, go, asked = _Holding(), asyncio.Event(), asyncio.Event()
@@ -99,7 +99,7 @@ async def test_a_call_may_begin_to_wait_while_it_is_written_down_that_it_runs(fa
             assert ended(await surface.result(call, wait=5)) == ("succeeded", None, None)
 
 
-@played
+@run_async
 async def test_what_could_not_be_written_down_is_told_with_the_end() -> None:
     """AT-112: no state is lost because the ledger was full for a while."""
     store, go = MemoryStore(), asyncio.Event()

@@ -19,13 +19,13 @@ from ferrule.runtime.functions import tool
 from ferrule.runtime.pipeline.redaction import guard_logs
 from tests.runtime.pipeline.guarded import ANY, KNOWN, SECRET, checked, guarded, is_clean, is_told
 from tests.runtime.pipeline.hooks.hooked import hook, look
-from tests.spec.scene import made, played
+from tests.spec.running_app import make_tool, run_async
 
 PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))
 LARGE = 60 * 1024
 
 
-@played
+@run_async
 async def test_how_hooks_fail() -> None:
     def fail(told: Any) -> HookOutput:
         raise HookFailed(f"no answer for {SECRET}")
@@ -38,18 +38,18 @@ async def test_how_hooks_fail() -> None:
             assert "no answer for [REDACTED]" in result.error.message
 
 
-@played
+@run_async
 async def test_codes_and_native_references_of_failures() -> None:
     """AT-245"""
     failed = ExecutionFailed("execution_failed", "no", code=f"code {SECRET}", native_error_ref=SECRET)
-    async with guarded(made(schema=ANY), script={"shop.search": failed}) as on:
+    async with guarded(make_tool(schema=ANY), script={"shop.search": failed}) as on:
         result = await checked(on, await on.call())
         assert isinstance(result, Result)
         assert result.error is not None
         assert result.error.error_code == "code [REDACTED]"
 
 
-@played
+@run_async
 async def test_a_call_that_goes_to_the_background() -> None:
     @tool(read_only=True)
     async def wander(context: Context) -> str:
@@ -62,13 +62,13 @@ async def test_a_call_that_goes_to_the_background() -> None:
         assert "[REDACTED]" in getattr(outcome, "message", "[REDACTED]")
 
 
-@played
+@run_async
 async def test_what_a_tool_asks_leaves_behind_and_is_answered() -> None:
     """The tool gets its state and the answer as they were; nobody else does."""
     schema = {"type": "object", "description": SECRET}
     asked = Waiting(message=f"what of {SECRET}?", state=SECRET.encode(), answer_schema=schema)
-    async with guarded(made("act", ANY), script={"shop.act": [asked]}) as on:
-        pending = await checked(on, await on.parked("act", {"n": 1}))
+    async with guarded(make_tool("act", ANY), script={"shop.act": [asked]}) as on:
+        pending = await checked(on, await on.park("act", {"n": 1}))
         inbox = on.app.inbox(PERSON)
         assert not is_told(await inbox.get(pending.invocation_id))
         answered = await inbox.answer(pending.invocation_id, {"is": SECRET}, reason=f"it is {SECRET}")
@@ -76,17 +76,17 @@ async def test_what_a_tool_asks_leaves_behind_and_is_answered() -> None:
         assert isinstance(answered.result, Result)
         assert answered.result.structured_content == {"state": "[REDACTED]", "answer": {"is": "[REDACTED]"}}
         assert answered.result.input_mutations == (), "an answer is no change of the input"
-        assert (await on.record(pending))["model_input"] == {"n": 1}
+        assert (await on.read_record(pending))["model_input"] == {"n": 1}
         await checked(on, answered.result)
 
 
-@played
+@run_async
 async def test_an_answer_that_its_schema_calls_sensitive() -> None:
     """It is in no record, and in nothing that the tool says of it."""
     schema = {"type": "object", "properties": {"pin": {"type": "string", "format": "password", "maxLength": 20}}}
     asked = Waiting(message="your pin?", state=b"s", answer_schema=schema)
-    async with guarded(made("act", ANY), script={"shop.act": [asked]}) as on:
-        pending = await on.parked("act", {})
+    async with guarded(make_tool("act", ANY), script={"shop.act": [asked]}) as on:
+        pending = await on.park("act", {})
         inbox = on.app.inbox(PERSON)
         with pytest.raises(InboxError) as refused:
             await inbox.answer(pending.invocation_id, {"pin": "pin-98765-much-too-long"})
@@ -98,9 +98,9 @@ async def test_an_answer_that_its_schema_calls_sensitive() -> None:
         assert await is_clean(on, "pin-98765-43210")
 
 
-@played
+@run_async
 async def test_names_that_nobody_knows() -> None:
-    async with guarded(made()) as on:
+    async with guarded(make_tool()) as on:
         await checked(on, await on.call(f"tool {SECRET}", {}))
         long = "x" * 250 + SECRET
         result = await checked(on, await on.call(long, {}))
@@ -109,7 +109,7 @@ async def test_names_that_nobody_knows() -> None:
         assert "c4nary" not in result.error.message, "not half of it either"
 
 
-@played
+@run_async
 async def test_names_and_kinds_of_what_is_stored() -> None:
     def pour(arguments: Any) -> Output:
         return Output(stream=iter([b"x" * 10]), media_type=f"text/x; of={SECRET}", file_name=f"{SECRET}.txt")
@@ -122,13 +122,13 @@ async def test_names_and_kinds_of_what_is_stored() -> None:
         return str(writer.close().ref)
 
     payloads = MemoryPayloads(lambda: 0)
-    async with guarded(made(schema=ANY), write, script={"shop.search": pour}, payloads=payloads) as on:
+    async with guarded(make_tool(schema=ANY), write, script={"shop.search": pour}, payloads=payloads) as on:
         for name in ("search", "write"):
             await checked(on, await on.surface.call(name, {}))
 
 
 @pytest.mark.parametrize("is_private", [True, False])
-@played
+@run_async
 async def test_bytes_of_several_blocks(is_private: bool) -> None:
     """What they carry is looked through as the bytes it is, in whatever they are kept."""
     inner = f"key={SECRET} or {SECRET.encode().hex()}".encode()
@@ -140,7 +140,7 @@ async def test_bytes_of_several_blocks(is_private: bool) -> None:
     )
     payloads = MemoryPayloads(lambda: 0)
     given = Output(content=blocks, is_private=is_private)
-    async with guarded(made(schema=ANY), script={"shop.search": given}, payloads=payloads) as on:
+    async with guarded(make_tool(schema=ANY), script={"shop.search": given}, payloads=payloads) as on:
         result = await checked(on, await on.call())
         assert isinstance(result, Result)
         if result.native_output_ref is not None:
@@ -152,29 +152,29 @@ async def test_bytes_of_several_blocks(is_private: bool) -> None:
                 assert SECRET.encode().hex().encode() not in base64.b64decode(data)
 
 
-@played
+@run_async
 async def test_the_message_of_a_failure_whose_output_is_dropped() -> None:
     failed = ExecutionFailed("partial_failure", f"no: {SECRET}", output=Output("y" * 500))
-    dropping = made(schema=ANY, output_contract={"persistence_policy": "drop_with_reason", "max_inline_chars": 50})
+    dropping = make_tool(schema=ANY, output_contract={"persistence_policy": "drop_with_reason", "max_inline_chars": 50})
     async with guarded(dropping, script={"shop.search": failed}) as on:
         await checked(on, await on.call())
 
 
-@played
+@run_async
 async def test_a_value_that_lost_something_is_json_still() -> None:
-    async with guarded(made(schema=ANY), default={"a": [f"{SECRET}\n", 7]}) as on:
+    async with guarded(make_tool(schema=ANY), default={"a": [f"{SECRET}\n", 7]}) as on:
         result = await on.call()
         assert json.loads(result.text) == result.structured_content == {"a": ["[REDACTED]\n", 7]}
 
 
-@played
+@run_async
 async def test_nothing_is_told_of_a_result_that_could_not_be_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake in the redactor itself is no way out."""
 
     def broken(value: Any, also: Any = ()) -> Any:
         raise RuntimeError("a mistake")
 
-    async with guarded(made(schema=ANY), default=f"it is {SECRET}") as on:
+    async with guarded(make_tool(schema=ANY), default=f"it is {SECRET}") as on:
         monkeypatch.setattr(on.app.services.redactor, "value", broken)
         result = await on.call(native_call_id=SECRET)
         assert result.error is not None
@@ -186,12 +186,12 @@ async def test_nothing_is_told_of_a_result_that_could_not_be_looked_through(monk
 # Messages that are cut short
 
 
-@played
+@run_async
 async def test_a_long_message_is_looked_through_before_it_is_cut() -> None:
     """AT-245"""
     for before in range(7_990, 8_000):
         failed = ExecutionFailed("execution_failed", "z" * before + SECRET + "z" * 100)
-        async with guarded(made(schema=ANY), script={"shop.search": failed}) as on:
+        async with guarded(make_tool(schema=ANY), script={"shop.search": failed}) as on:
             result = await on.call()
             assert result.error is not None
             assert "c4" not in result.error.message
@@ -200,7 +200,7 @@ async def test_a_long_message_is_looked_through_before_it_is_cut() -> None:
 # Log lines
 
 
-@played
+@run_async
 async def test_log_lines_of_a_tool_have_none_of_its_own_secrets() -> None:
     """AT-84: what is secret for one call alone, in the lines written while it runs, on every way of running."""
     written: list[str] = []
@@ -255,7 +255,7 @@ async def test_log_lines_of_a_tool_have_none_of_its_own_secrets() -> None:
     assert "4111-" not in text
 
 
-@played
+@run_async
 async def test_what_a_function_raised_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
     """AT-84: known secrets, and what is secret for this call alone."""
 

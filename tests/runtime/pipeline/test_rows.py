@@ -10,7 +10,7 @@ from ferrule.contracts.hook import HookOutput
 from ferrule.model.approval import APPROVE, Identity
 from tests.runtime.pipeline.guarded import ANY, SECRET, checked, guarded, is_clean, is_told
 from tests.runtime.pipeline.hooks.hooked import act, hook
-from tests.spec.scene import made, played
+from tests.spec.running_app import make_tool, run_async
 
 PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))
 
@@ -24,23 +24,23 @@ PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))
         HookOutput(messages=(SECRET,), outcome={SECRET: SECRET}),
     ],
 )
-@played
+@run_async
 async def test_what_hooks_say(said: HookOutput) -> None:
     for event in ("pre_tool_use", "permission_decision"):
         async with guarded(act, hooks=[hook(said, event)]) as on:
             await checked(on, await on.surface.call("act"))
 
 
-@played
+@run_async
 async def test_why_somebody_approves_or_rejects() -> None:
     """AT-84: neither known secrets nor the sensitive values of the very input."""
     card = "4111-2222-3333"
     contract = {"sensitive_fields": ["card"]}
     asking = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
-    async with guarded(made("act", ANY, input_contract=contract), policy=asking) as on:
+    async with guarded(make_tool("act", ANY, input_contract=contract), policy=asking) as on:
         inbox = on.app.inbox(PERSON)
         for answer in (inbox.approve, inbox.reject):
-            pending = await on.parked("act", {"card": card})
+            pending = await on.park("act", {"card": card})
             told: Any = await answer(pending.invocation_id, reason=f"{card} and {SECRET}")
             assert card not in repr(told)
             assert not is_told(told)
@@ -48,9 +48,9 @@ async def test_why_somebody_approves_or_rejects() -> None:
         assert await is_clean(on, SECRET, card)
 
 
-@played
+@run_async
 async def test_ids_that_a_caller_brings() -> None:
-    async with guarded(made(schema=ANY)) as on:
+    async with guarded(make_tool(schema=ANY)) as on:
         result = await on.call(arguments={}, native_call_id=f"id {SECRET}", retry_of=SECRET, idempotency_key=SECRET)
         assert result.native_call_id == "id [REDACTED]"
         await checked(on, result)

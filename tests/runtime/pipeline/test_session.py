@@ -10,13 +10,13 @@ import ferrule
 from ferrule.errors import SurfaceError
 from ferrule.model.result import Result
 from ferrule.testing import memory_app
-from tests.spec.scene import made, played, scene
+from tests.spec.running_app import make_tool, run_async, running_app
 
 
-@played
+@run_async
 async def test_a_tool_that_was_switched_off_is_not_run_from_memory() -> None:
     """AT-71: a prepared tool is not run past a switch, a policy or another catalog."""
-    async with scene(made(is_read_only=True)) as on:
+    async with running_app(make_tool(is_read_only=True)) as on:
         await on.call()
         await on.app.disable("shop.search", by="olga")
         assert (await on.call()).is_error

@@ -21,7 +21,7 @@ from ferrule.model.result import Pending
 from ferrule.runtime.functions import ToolFailed
 from ferrule.testing import memory_app
 from tests.runtime.pipeline.overtime import ALLOW, HELD, TOOLS, ended, news, overtime, under_way, until
-from tests.spec.scene import TestHook, played
+from tests.spec.running_app import FunctionHook, run_async
 
 SECRET, HIDDEN = "hunter2-hunter2", "whispered-to-the-tool"
 TIMED_OUT = ("timed_out", "timeout", "timeout")
@@ -73,7 +73,7 @@ async def _late(app: App, call: str) -> list[StoredEntry]:
     return [row for row in await app.store.news_of(call) if row.outcome == "late_result"]
 
 
-@played
+@run_async
 async def test_whoever_waits_for_a_tool_that_clings_waits_no_longer_than_agreed() -> None:
     """AT-210: the deadline, and a moment for the tool to stop; what it gives then is recorded and not delivered."""
     async with overtime(tools=(cling,)) as (app, surface):
@@ -88,7 +88,7 @@ async def test_whoever_waits_for_a_tool_that_clings_waits_no_longer_than_agreed(
 
 
 @pytest.mark.parametrize("ending", ["gives", "fails", "breaks", "private", "large", "unmappable"])
-@played
+@run_async
 async def test_what_comes_too_late_is_recorded_without_secrets(ending: str) -> None:
     """AT-177, AT-210, AT-271: how it ended, and what it gave unless that is private or large; never a secret."""
     redaction = RedactionSettings(secrets_env=("PASSWORD",), well_known=False)
@@ -114,7 +114,7 @@ async def test_what_comes_too_late_is_recorded_without_secrets(ending: str) -> N
             assert b"plain" in (row.payload or b"")
 
 
-@played
+@run_async
 async def test_a_callers_time_limit_counts_the_queue() -> None:
     """AT-210: whoever waits behind somebody does not wait longer than it said; its tool never runs."""
     async with overtime() as (app, surface):
@@ -130,7 +130,7 @@ async def test_a_callers_time_limit_counts_the_queue() -> None:
         assert ended(await first)[0] == "succeeded"
 
 
-@played
+@run_async
 async def test_a_call_in_the_background_has_its_time_limit_too() -> None:
     """AT-210"""
     async with overtime(tools=(*TOOLS, dawdle)) as (_, surface):
@@ -140,7 +140,7 @@ async def test_a_call_in_the_background_has_its_time_limit_too() -> None:
 
 
 @pytest.mark.parametrize("moment", ["before", "during the grace"])
-@played
+@run_async
 async def test_a_caller_may_leave_around_the_deadline(moment: str) -> None:
     """AT-178, AT-210: the call ends once, as what it was first."""
     async with overtime(tools=(cling,)) as (app, surface):
@@ -225,7 +225,7 @@ def test_whoever_waits_for_an_answer_when_the_app_closes_is_told(place: str, tmp
 
 @pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use"])
 @pytest.mark.parametrize("tool", ["look", "act"])
-@played
+@run_async
 async def test_closing_while_hooks_run(event: Any, tool: str) -> None:
     """AT-208, AT-178: one that runs before the tool is cut short, and the tool never runs; one after it is waited for."""
     entered = asyncio.Event()
@@ -234,7 +234,7 @@ async def test_closing_while_hooks_run(event: Any, tool: str) -> None:
         entered.set()
         await asyncio.sleep(10 if event == "pre_tool_use" else 0.1)
 
-    async with overtime(hooks=(TestHook(slowly, event),)) as (app, surface):
+    async with overtime(hooks=(FunctionHook(slowly, event),)) as (app, surface):
         waiting = asyncio.ensure_future(surface.call(tool))
         await entered.wait()
         await app.services.live.aclose()

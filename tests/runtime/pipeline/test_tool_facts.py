@@ -8,11 +8,11 @@ import pytest
 
 from ferrule.model.surface import SurfaceEntry
 from ferrule.runtime.pipeline.tool_facts import ToolTraits, is_input_fixed, read_traits
-from tests.spec.scene import made
+from tests.spec.running_app import make_tool
 
 
 def traits(**said: Any) -> ToolTraits:
-    return read_traits(SurfaceEntry(made(**said), "", "loaded"))
+    return read_traits(SurfaceEntry(make_tool(**said), "", "loaded"))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_one_no_forbids_to_replace_the_input(policy: Any, is_fixed: bool) -> Non
     """AT-82: a word, a flag, or an object of these."""
     contract = {"mutation_policy": policy}
     assert traits(input_contract=contract).is_input_fixed is is_fixed
-    assert is_input_fixed(made(input_contract=contract)) is is_fixed
+    assert is_input_fixed(make_tool(input_contract=contract)) is is_fixed
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_denials_before_anything_is_probed_are_asked_for_in_either_place() -> No
 
 
 def test_a_tool_without_an_output_schema_has_no_validator() -> None:
-    assert ToolTraits().compile_output_validator(made()) is None
-    validator = ToolTraits().compile_output_validator(made(output_schema={"type": "integer"}))
+    assert ToolTraits().compile_output_validator(make_tool()) is None
+    validator = ToolTraits().compile_output_validator(make_tool(output_schema={"type": "integer"}))
     assert validator is not None and validator.is_valid(7) and not validator.is_valid("7")

@@ -6,23 +6,23 @@ from ferrule.contracts.executor import Waiting
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from tests.runtime.pipeline.overtime import overtime, said
-from tests.spec.scene import played, scene
+from tests.spec.running_app import run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
 
 
-@played
+@run_async
 async def test_a_tool_may_wait_itself() -> None:
     """AT-93: needs_input, then running again with the answer; nothing is sent twice."""
     question = Waiting(message="Which Bern?", state=b"halfway")
-    async with scene(default=question) as on:
-        waiting = await on.parked()
-        assert waiting.state == (await on.record(waiting))["status"] == "needs_input"
+    async with running_app(default=question) as on:
+        waiting = await on.park()
+        assert waiting.state == (await on.read_record(waiting))["status"] == "needs_input"
         assert "Which Bern?" in waiting.message
         assert len(on.executor.ran) == 1
 
 
-@played
+@run_async
 async def test_numbers_go_on_after_an_answer() -> None:
     """AT-198: no number is used twice, whoever goes on with the call."""
     async with overtime() as (app, surface):

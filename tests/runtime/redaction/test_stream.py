@@ -13,10 +13,10 @@ from ferrule.runtime.redaction.stream import RedactingWriter
 from ferrule.testing import FakeClock
 from tests.runtime.pipeline.results.scene import secrets
 from tests.runtime.redaction.spelled import CANARIES, ENCODINGS, KNOWN, PROSE
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_a_stream_of_crumbs_is_looked_through_in_pieces() -> None:
     """However small the chunks are, looking through them costs no more."""
     looked: list[int] = []
@@ -45,7 +45,7 @@ async def test_a_stream_of_crumbs_is_looked_through_in_pieces() -> None:
 OWNER = PayloadOwner("inv_0123456789abcdef01234567", "ada", "default")
 
 
-@played
+@run_async
 async def test_a_tool_that_writes_itself_writes_without_secrets() -> None:
     """AT-233: through `RedactingWriter`."""
     store = MemoryPayloads(FakeClock().now)

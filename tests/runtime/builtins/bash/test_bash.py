@@ -19,7 +19,7 @@ from ferrule.runtime.builtins.executor import BuiltinExecutor
 from ferrule.testing import memory_app
 from tests.infra.processes.recording import find_living, sandboxed, wait_until
 from tests.runtime.builtins.scene import ALLOW_ALL, manifest, no_client, tool
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 WHITELIST = ["ls", "git status", "/usr/bin/printf"]
 
@@ -56,7 +56,7 @@ def failed(result: Result) -> tuple[str, str]:
     return result.error.error_class, result.error.error_code
 
 
-@played
+@run_async
 async def test_a_command_gives_what_adl_says(tmp_path: Path) -> None:
     """ADL-25: command, exit code, duration, output."""
     (tmp_path / "hello.txt").write_text("hello\n")
@@ -68,7 +68,7 @@ async def test_a_command_gives_what_adl_says(tmp_path: Path) -> None:
         assert result.status == "succeeded"
 
 
-@played
+@run_async
 async def test_an_exit_code_is_an_answer_and_no_error(tmp_path: Path) -> None:
     """ADL-25: the call succeeded; what the program says about itself is for the model to read."""
     async with ops(tmp_path) as app:
@@ -77,7 +77,7 @@ async def test_an_exit_code_is_an_answer_and_no_error(tmp_path: Path) -> None:
         assert "missing" in value(result)["output"]
 
 
-@played
+@run_async
 async def test_a_command_that_takes_too_long_timed_out(tmp_path: Path) -> None:
     """ADL-25, ADL-22, AT-210: exit code -1 and an error; the environment's limit wins over the agent file's."""
     async with ops(tmp_path, {"TOOLS_BASH_TIMEOUT_SECONDS": "1"}, timeout_seconds=60) as app:
@@ -90,7 +90,7 @@ async def test_a_command_that_takes_too_long_timed_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["ls", "ls -l /", "git status", "git status -s", "/usr/bin/printf x"])
-@played
+@run_async
 async def test_whitelisted_commands_run(tmp_path: Path, line: str) -> None:
     async with ops(tmp_path, whitelist=WHITELIST) as app:
         assert (await bash(app, line)).status == "succeeded"
@@ -100,7 +100,7 @@ async def test_whitelisted_commands_run(tmp_path: Path, line: str) -> None:
     "line",
     ["lsof", "git push", "git", "printf x", "/bin/ls", "env ls", "sh -c ls", "'git status'", "/usr/bin/printf/x"],
 )
-@played
+@run_async
 async def test_other_commands_are_refused(tmp_path: Path, line: str) -> None:
     """ADL-25: by words, not by letters."""
     async with ops(tmp_path, whitelist=WHITELIST) as app:
@@ -108,7 +108,7 @@ async def test_other_commands_are_refused(tmp_path: Path, line: str) -> None:
         assert failed(result) == ("sandbox_violation", "not_whitelisted")
 
 
-@played
+@run_async
 async def test_the_environments_whitelist_wins(tmp_path: Path) -> None:
     """ADL-22."""
     async with ops(tmp_path, {"TOOLS_BASH_WHITELIST": "pwd, true"}, whitelist=["ls"]) as app:
@@ -116,14 +116,14 @@ async def test_the_environments_whitelist_wins(tmp_path: Path) -> None:
         assert (await bash(app, "pwd")).status == "succeeded"
 
 
-@played
+@run_async
 async def test_a_whitelist_that_cannot_be_read_turns_the_tool_off(tmp_path: Path) -> None:
     async with ops(tmp_path, whitelist=["ls", "rm | sh"]) as app:
         assert failed(await bash(app, "ls"))[0] == "setup_required"
 
 
 @pytest.mark.parametrize(("key", "expected"), [("enabled", "capability_gap"), ("A2A_BASH_DISABLED", "capability_gap")])
-@played
+@run_async
 async def test_it_is_off_until_it_is_enabled(tmp_path: Path, key: str, expected: str) -> None:
     """ADL-20: the refusal names the setting."""
     environment = {key: "true"} if key.isupper() else {}
@@ -136,7 +136,7 @@ async def test_it_is_off_until_it_is_enabled(tmp_path: Path, key: str, expected:
         assert key in result.error.message
 
 
-@played
+@run_async
 async def test_commands_work_in_the_working_folder(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     async with ops(tmp_path, working_dir="sub") as app:
@@ -146,7 +146,7 @@ async def test_commands_work_in_the_working_folder(tmp_path: Path) -> None:
             assert failed(await bash(app, "pwd"))[0] == "setup_required"
 
 
-@played
+@run_async
 async def test_refusals_come_before_permission_and_are_on_record(tmp_path: Path) -> None:
     """A line that will not be run is never shown to anybody for approval, and what was tried can be read afterwards."""
     async with ops(tmp_path, policy="") as app:
@@ -158,7 +158,7 @@ async def test_refusals_come_before_permission_and_are_on_record(tmp_path: Path)
         assert "; at character 3" in story.error.message
 
 
-@played
+@run_async
 async def test_its_native_facts_are_kept(tmp_path: Path) -> None:
     """AT-258: how the command line program ended, where, and in which sandbox; its arguments by reference only."""
     async with ops(tmp_path) as app:
@@ -179,7 +179,7 @@ async def test_its_native_facts_are_kept(tmp_path: Path) -> None:
             }
 
 
-@played
+@run_async
 async def test_too_much_output_ends_it(tmp_path: Path) -> None:
     sign = f"sign-{secrets.token_hex(8)}"
     async with ops(tmp_path, options={"max_output_bytes": 10_000}) as app:
@@ -188,7 +188,7 @@ async def test_too_much_output_ends_it(tmp_path: Path) -> None:
         assert not find_living(sign)
 
 
-@played
+@run_async
 async def test_a_cancelled_call_ends_its_processes(tmp_path: Path) -> None:
     """The whole tree, daemons too."""
     sign = f"sign-{secrets.token_hex(8)}"
@@ -203,7 +203,7 @@ async def test_a_cancelled_call_ends_its_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("mode", "runs"), [("required", False), ("preferred", True), ("off", True)])
-@played
+@run_async
 async def test_without_a_sandbox_the_workspace_decides(
     tmp_path: Path, mode: str, runs: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

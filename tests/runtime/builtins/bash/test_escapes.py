@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.model.story import Story
 from tests.runtime.builtins.bash.test_bash import bash, failed, ops, value
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 SECRET = "top-secret-value"
 
@@ -61,7 +61,7 @@ def untouched(root: Path) -> None:
     assert sorted(path.name for path in root.parent.iterdir()) == ["outside.txt", "ws"]
 
 
-@played
+@run_async
 async def test_tricks_of_the_shell_are_refused_and_recorded(workspace: Path) -> None:
     """ADL-25: whether there is a whitelist or not, and before anybody is asked."""
     for whitelist in (["ls"], []):
@@ -75,7 +75,7 @@ async def test_tricks_of_the_shell_are_refused_and_recorded(workspace: Path) -> 
     untouched(workspace)
 
 
-@played
+@run_async
 async def test_other_ways_to_a_program_are_not_on_the_whitelist(workspace: Path) -> None:
     async with ops(workspace, whitelist=["ls", "git status"]) as app:
         for line in NOT_LISTED:
@@ -86,7 +86,7 @@ async def test_other_ways_to_a_program_are_not_on_the_whitelist(workspace: Path)
     untouched(workspace)
 
 
-@played
+@run_async
 async def test_a_program_in_the_workspace_is_not_taken_for_the_systems(workspace: Path) -> None:
     async with ops(workspace, {"PATH": str(workspace)}) as app:
         assert "link" in value(await bash(app, "ls"))["output"]
@@ -94,7 +94,7 @@ async def test_a_program_in_the_workspace_is_not_taken_for_the_systems(workspace
     untouched(workspace)
 
 
-@played
+@run_async
 async def test_nothing_secret_comes_out(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Environment, /proc, links, neighbours, keys: the command runs, and finds nothing."""
     monkeypatch.setenv("STRIPE_KEY", SECRET)
@@ -109,7 +109,7 @@ async def test_nothing_secret_comes_out(workspace: Path, monkeypatch: pytest.Mon
     untouched(workspace)
 
 
-@played
+@run_async
 async def test_the_policy_cannot_be_loosened_from_inside(workspace: Path) -> None:
     """Settings and policy are covered, and where there are none yet, none can be made."""
     (workspace / "ferrule.toml").unlink()

@@ -15,10 +15,10 @@ from tests.infra.clouds.far import Reply
 from tests.runtime.executors.lambda_.runtime import Lambda
 from tests.runtime.executors.lambda_.tools import STRICT, aws_tool
 from tests.runtime.executors.queue.tools import account, calling, direct, probed, refs, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_the_identity_in_the_env_file_counts_for_functions_too(aws: Lambda, tmp_path: Path) -> None:
     file = tmp_path / "development.env"
     file.write_text("".join(f"{name}={value}\n" for name, value in aws.environment.items()))
@@ -32,7 +32,7 @@ async def test_the_identity_in_the_env_file_counts_for_functions_too(aws: Lambda
         assert len(aws.invoked) == 1
 
 
-@played
+@run_async
 async def test_a_function_gets_the_input_and_gives_the_output(aws: Lambda) -> None:
     async with calling(aws_tool("echo", output=STRICT), env=aws.environment) as app:
         result = await run(app, "echo", {"text": "grüezi ☃"})
@@ -45,7 +45,7 @@ async def test_a_function_gets_the_input_and_gives_the_output(aws: Lambda) -> No
         assert ref["request_id"].startswith("request-")
 
 
-@played
+@run_async
 async def test_what_a_function_raises_is_its_own_failure(aws: Lambda) -> None:
     async with calling(aws_tool("fails"), env=aws.environment) as app:
         result = await run(app, "fails")
@@ -75,7 +75,7 @@ async def test_what_a_function_raises_is_its_own_failure(aws: Lambda) -> None:
 def test_what_aws_says_about_an_invocation_is_told_apart(
     aws: Lambda, status: int, code: str, expected: tuple[str, str]
 ) -> None:
-    @played
+    @run_async
     async def story() -> None:
         aws.refusals = [Reply(status, {"message": "words-canary"}, {"x-amzn-ErrorType": code, "Retry-After": "4"})]
         async with calling(aws_tool("echo"), env=aws.environment) as app:
@@ -89,7 +89,7 @@ def test_what_aws_says_about_an_invocation_is_told_apart(
     story()
 
 
-@played
+@run_async
 async def test_a_function_that_is_not_there(aws: Lambda) -> None:
     codes = {"404": {"meaning": "No such function", "agent_action": "Tell the owner"}}
     async with calling(aws_tool("gone", error_codes=codes), env=aws.environment) as app:
@@ -104,7 +104,7 @@ async def test_a_function_that_is_not_there(aws: Lambda) -> None:
             await probed(app, "gone")
 
 
-@played
+@run_async
 async def test_input_over_the_limit_is_refused_before_it_is_sent(aws: Lambda) -> None:
     async with calling(
         aws_tool("echo"), aws_tool("event", function="echo", invocation_type="Event"), env=aws.environment
@@ -116,7 +116,7 @@ async def test_input_over_the_limit_is_refused_before_it_is_sent(aws: Lambda) ->
         assert not aws.far.asked
 
 
-@played
+@run_async
 async def test_keys_of_a_service_account_and_keys_that_aws_does_not_know(aws: Lambda) -> None:
     """AML-68"""
     env = aws.environment
@@ -132,14 +132,14 @@ async def test_keys_of_a_service_account_and_keys_that_aws_does_not_know(aws: La
         assert "canary" not in str(result)
 
 
-@played
+@run_async
 async def test_a_probe_runs_nothing(aws: Lambda) -> None:
     async with calling(aws_tool("echo"), env=aws.environment) as app:
         assert "echo" in await probed(app, "echo")
         assert not aws.invoked
 
 
-@played
+@run_async
 async def test_moto_knows_the_requests_too() -> None:
     with amazon() as moto:
         async with calling(aws_tool("nowhere"), env=moto.environment()) as app:

@@ -7,10 +7,10 @@ import json
 from tests.infra.clouds.microsoft import FUNCTION, Azure
 from tests.runtime.executors.lambda_.tools import REQUIRED, azure_env, function_tool
 from tests.runtime.executors.queue.tools import account, calling, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_a_function_of_azure_by_its_path_gets_its_key(azure: Azure) -> None:
     async with calling(
         function_tool("ask", "azure", FUNCTION, credentials=account(), output=REQUIRED), env=azure_env(azure)
@@ -22,7 +22,7 @@ async def test_a_function_of_azure_by_its_path_gets_its_key(azure: Azure) -> Non
         assert "the-function-key" not in str(result)
 
 
-@played
+@run_async
 async def test_a_function_of_azure_by_its_address(azure: Azure) -> None:
     url = f"{azure.url}/api/broker"
     keyed = {**azure_env(azure), "KEYED": json.dumps({"function_key": "the-function-key"})}
@@ -40,7 +40,7 @@ async def test_a_function_of_azure_by_its_address(azure: Azure) -> None:
         assert (result.error.error_class, result.error.error_code) == ("credential_missing", "credential_refused")
 
 
-@played
+@run_async
 async def test_a_token_for_microsoft_itself_is_not_shown_to_a_strangers_address(azure: Azure) -> None:
     said = {"credentials": account(), "x-audience": "https://management.azure.com"}
     async with calling(
@@ -57,7 +57,7 @@ async def test_a_token_for_microsoft_itself_is_not_shown_to_a_strangers_address(
         assert result.error.error_code == "address_forbidden"
 
 
-@played
+@run_async
 async def test_a_name_that_is_no_function_is_a_matter_of_setup() -> None:
     async with calling(function_tool("ask", "azure", "/subscriptions/x")) as app:
         result = await run(app, "ask")

@@ -8,10 +8,10 @@ from ferrule.model.result import Result
 from tests.runtime.executors.lambda_.runtime import Lambda
 from tests.runtime.executors.lambda_.tools import STRICT, aws_tool
 from tests.runtime.executors.queue.tools import calling, eventually, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_an_event_is_acknowledged_before_the_function_is_through(aws: Lambda, tmp_path: Any) -> None:
     """AML-51"""
     gate = tmp_path / "gate"
@@ -30,7 +30,7 @@ async def test_an_event_is_acknowledged_before_the_function_is_through(aws: Lamb
         await eventually(lambda: not aws.events[0].is_alive())
 
 
-@played
+@run_async
 async def test_a_call_that_is_canceled_waits_no_longer_and_says_that_the_function_may_go_on(aws: Lambda) -> None:
     async with calling(aws_tool("slow", kind="action"), env=aws.environment, policy='mode = "trusted"') as app:
         surface = app.surface()
@@ -47,7 +47,7 @@ async def test_a_call_that_is_canceled_waits_no_longer_and_says_that_the_functio
         assert aws.running[-1].poll() is None
 
 
-@played
+@run_async
 async def test_what_a_function_gives_after_its_time_is_on_record(aws: Lambda, tmp_path: Any) -> None:
     gate = tmp_path / "gate"
     async with calling(aws_tool("waits"), env=aws.environment) as app:

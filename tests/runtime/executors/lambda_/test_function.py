@@ -8,10 +8,10 @@ from tests.infra.clouds.far import Reply
 from tests.runtime.executors.lambda_.runtime import Lambda
 from tests.runtime.executors.lambda_.tools import SAID, Functions, aws_tool
 from tests.runtime.executors.queue.tools import calling, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_binary_goes_as_it_is_and_comes_back_in_base64(there: Functions) -> None:
     """AML-50"""
     blob = {"type": "object", "properties": {"data": {"type": "string", "contentEncoding": "base64"}}}
@@ -26,7 +26,7 @@ async def test_binary_goes_as_it_is_and_comes_back_in_base64(there: Functions) -
         assert refused.error.error_class == "invalid_arguments"
 
 
-@played
+@run_async
 async def test_an_answer_that_is_no_json_is_a_failure(there: Functions) -> None:
     there.reply = Reply(200, b"<html>")
     async with calling(there.tool()) as app:
@@ -35,13 +35,13 @@ async def test_an_answer_that_is_no_json_is_a_failure(there: Functions) -> None:
         assert result.error.error_code == "result_unreadable"
 
 
-@played
+@run_async
 async def test_nothing_is_a_result_too(aws: Lambda) -> None:
     async with calling(aws_tool("nothing"), env=aws.environment) as app:
         assert (await run(app, "nothing")).status == "succeeded"
 
 
-@played
+@run_async
 async def test_a_raw_payload_is_the_text_itself(aws: Lambda) -> None:
     """AML-50"""
     async with calling(aws_tool("echo", payload_format="raw", output=SAID), env=aws.environment) as app:
@@ -53,7 +53,7 @@ async def test_a_raw_payload_is_the_text_itself(aws: Lambda) -> None:
         assert refused.error.native_error_ref == "aws:InvalidRequestContentException"
 
 
-@played
+@run_async
 async def test_raw_payloads_need_an_input_of_one_text(aws: Lambda) -> None:
     two = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     async with calling(aws_tool("echo", payload_format="raw", input=two), env=aws.environment) as app:

@@ -9,12 +9,12 @@ import pytest
 from tests.infra.clouds.google import Google
 from tests.runtime.executors.lambda_.tools import NAME, REQUIRED, function_tool, google_env
 from tests.runtime.executors.queue.tools import account, calling, refs, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 @pytest.mark.parametrize("name", [NAME, "projects/acme/functions/broker"])
 def test_a_function_of_google_is_looked_up_once_and_shown_a_token_for_itself(gcp: Google, name: str) -> None:
-    @played
+    @run_async
     async def story() -> None:
         async with calling(
             function_tool("ask", "gcp", name, credentials=account(), output=REQUIRED), env=google_env(gcp)
@@ -33,7 +33,7 @@ def test_a_function_of_google_is_looked_up_once_and_shown_a_token_for_itself(gcp
     story()
 
 
-@played
+@run_async
 async def test_a_name_that_is_no_function_is_a_matter_of_setup() -> None:
     async with calling(function_tool("ask", "gcp", "projects/x/functions/y/z")) as app:
         result = await run(app, "ask")

@@ -9,10 +9,10 @@ from tests.infra.clouds.google import Google
 from tests.infra.clouds.microsoft import FUNCTION, Azure
 from tests.runtime.executors.lambda_.tools import NAME, REQUIRED, Functions, azure_env, function_tool, google_env
 from tests.runtime.executors.queue.tools import account, calling, eventually, probed, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_a_probe_finds_a_function_and_does_not_call_it(gcp: Google, azure: Azure) -> None:
     async with calling(function_tool("ask", "gcp", NAME, credentials=account()), env=google_env(gcp)) as app:
         assert "127.0.0.1" in await probed(app, "ask")
@@ -35,7 +35,7 @@ async def test_a_probe_finds_a_function_and_does_not_call_it(gcp: Google, azure:
     ],
 )
 def test_what_a_status_means(there: Functions, status: int, expected: tuple[str, str]) -> None:
-    @played
+    @run_async
     async def story() -> None:
         there.reply = Reply(status, b"words-canary", {"Retry-After": "9"})
         codes = {str(status): {"meaning": "It said no", "agent_action": "Ask a person"}}
@@ -51,7 +51,7 @@ def test_what_a_status_means(there: Functions, status: int, expected: tuple[str,
     story()
 
 
-@played
+@run_async
 async def test_an_event_is_acknowledged_before_the_function_is_through(there: Functions) -> None:
     """AML-51"""
     there.gate.clear()
@@ -62,7 +62,7 @@ async def test_an_event_is_acknowledged_before_the_function_is_through(there: Fu
         there.gate.set()
 
 
-@played
+@run_async
 async def test_an_event_that_is_refused_at_once_is_a_failure(there: Functions) -> None:
     there.reply = Reply(404, b"")
     async with calling(there.tool(invocation_type="Event")) as app:
@@ -71,7 +71,7 @@ async def test_an_event_that_is_refused_at_once_is_a_failure(there: Functions) -
         assert result.error.native_error_ref == "http:404"
 
 
-@played
+@run_async
 async def test_an_address_that_is_not_public_is_refused(there: Functions) -> None:
     async with calling(there.tool(), allow=()) as app:
         result = await run(app, "ask")

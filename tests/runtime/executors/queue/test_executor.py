@@ -19,10 +19,10 @@ from tests.runtime.executors.queue.tools import (
     refs,
     run,
 )
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_a_queue_without_replies_gives_an_acknowledgement_that_no_schema_binds(queues: Queues) -> None:
     """AML-51"""
     async with calling(queue_tool("fire", "aws", queues.jobs), env=queues.env) as app:
@@ -42,7 +42,7 @@ async def test_a_queue_without_replies_gives_an_acknowledgement_that_no_schema_b
         assert (ref["source"], ref["message_id"]) == ("aws_sqs", message["MessageId"])
 
 
-@played
+@run_async
 async def test_a_reply_finds_its_parked_call(queues: Queues) -> None:
     async with calling(queues.ask(), env=queues.env) as app:
         first, second = await parked(app, "ask", {"text": "1"}), await parked(app, "ask", {"text": "2"})
@@ -56,7 +56,7 @@ async def test_a_reply_finds_its_parked_call(queues: Queues) -> None:
         assert [ref["source"] for ref in await refs(app, first.invocation_id)] == ["aws_sqs", "aws_sqs"]
 
 
-@played
+@run_async
 async def test_a_person_cannot_answer_in_the_place_of_the_queue(queues: Queues) -> None:
     async with calling(queues.ask(), env=queues.env) as app:
         waiting = await parked(app, "ask")
@@ -64,7 +64,7 @@ async def test_a_person_cannot_answer_in_the_place_of_the_queue(queues: Queues) 
         assert isinstance(await app.result(waiting.invocation_id), Pending)
 
 
-@played
+@run_async
 async def test_a_call_that_waits_for_its_reply_can_be_canceled(queues: Queues) -> None:
     async with calling(queues.ask(), env=queues.env) as app:
         waiting = await parked(app, "ask")
@@ -78,7 +78,7 @@ async def test_a_call_that_waits_for_its_reply_can_be_canceled(queues: Queues) -
         await eventually(lambda: queues.left() == 0)
 
 
-@played
+@run_async
 async def test_a_probe_misses_the_queue_for_replies(queues: Queues) -> None:
     async with calling(queues.ask(), env=queues.env) as app:
         told = await probed(app, "ask")

@@ -12,7 +12,7 @@ from tests.runtime.executors.queue.tools import (
     ended,
     parked,
 )
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from tests.spec.scene import played
 def test_a_reply_that_tells_of_an_error_is_a_failure(
     queues: Queues, reply: Any, attributes: dict[str, str], expected: tuple[str, float | None]
 ) -> None:
-    @played
+    @run_async
     async def story() -> None:
         async with calling(queues.ask(), env=queues.env) as app:
             waiting = await parked(app, "ask")
@@ -53,7 +53,7 @@ def test_a_reply_that_tells_of_an_error_is_a_failure(
     ],
 )
 def test_replies_are_plain_or_in_an_envelope(queues: Queues, body: dict[str, Any], is_beside: bool) -> None:
-    @played
+    @run_async
     async def story() -> None:
         async with calling(queues.ask(), env=queues.env) as app:
             waiting = await parked(app, "ask")
@@ -64,7 +64,7 @@ def test_replies_are_plain_or_in_an_envelope(queues: Queues, body: dict[str, Any
     story()
 
 
-@played
+@run_async
 async def test_a_reply_that_its_schema_does_not_allow_is_a_failure(queues: Queues) -> None:
     async with calling(queues.ask(), env=queues.env) as app:
         waiting = await parked(app, "ask")

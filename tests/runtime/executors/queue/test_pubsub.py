@@ -14,7 +14,7 @@ from tests.infra.clouds.far import far
 from tests.infra.clouds.google import google
 from tests.runtime.executors.queue.pubsub import REPLIES, SUBSCRIPTION, TOPIC, PubSubServer
 from tests.runtime.executors.queue.tools import account, calling, ended, eventually, parked, probed, queue_tool, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 class Here:
@@ -42,7 +42,7 @@ def here() -> Iterator[Here]:
             yield Here(server, listening.url, identity.account())
 
 
-@played
+@run_async
 async def test_a_message_is_published_with_its_correlation_and_where_to_reply(here: Here) -> None:
     async with calling(here.tool(**{"x-group-by": "group"}), env=here.env) as app:
         waiting = await parked(app, "ask", {"text": "hello", "group": "bern"})
@@ -57,7 +57,7 @@ async def test_a_message_is_published_with_its_correlation_and_where_to_reply(he
         await eventually(lambda: here.server.left() == 0)
 
 
-@played
+@run_async
 async def test_without_a_subscription_it_is_an_acknowledgement(here: Here) -> None:
     tool = queue_tool("fire", "gcp", TOPIC, credentials=account(), **{"x-endpoint": here.url})
     async with calling(tool, env=here.env) as app:
@@ -68,7 +68,7 @@ async def test_without_a_subscription_it_is_an_acknowledgement(here: Here) -> No
         assert "reply_to" not in here.server.published[0]["attributes"]
 
 
-@played
+@run_async
 async def test_a_reply_that_belongs_to_nobody_is_left_a_few_times_and_then_set_aside(
     here: Here, tmp_path: Path
 ) -> None:
@@ -82,7 +82,7 @@ async def test_a_reply_that_belongs_to_nobody_is_left_a_few_times_and_then_set_a
     assert "no call here waits" in json.loads(file.read_text())["reason"]
 
 
-@played
+@run_async
 async def test_a_topic_cannot_be_read_from(here: Here) -> None:
     async with calling(here.tool(response_queue_url=REPLIES), env=here.env) as app:
         result = await run(app, "ask")
@@ -91,7 +91,7 @@ async def test_a_topic_cannot_be_read_from(here: Here) -> None:
         assert "projects/PROJECT/subscriptions/NAME" in result.error.message
 
 
-@played
+@run_async
 async def test_throttling_and_its_wait(here: Here) -> None:
     here.server.status = 429
     async with calling(here.tool(), env=here.env) as app:
@@ -101,7 +101,7 @@ async def test_throttling_and_its_wait(here: Here) -> None:
         assert result.error.native_error_ref == "gcp:RESOURCE_EXHAUSTED"
 
 
-@played
+@run_async
 async def test_a_token_is_shown_only_to_google_or_a_listed_host(here: Here) -> None:
     tool = here.tool(**{"x-endpoint": "https://pubsub.example.com"})
     async with calling(tool, env=here.env) as app:
@@ -110,7 +110,7 @@ async def test_a_token_is_shown_only_to_google_or_a_listed_host(here: Here) -> N
         assert (result.error.error_class, result.error.error_code) == ("policy_blocked", "address_forbidden")
 
 
-@played
+@run_async
 async def test_an_emulator_is_used_where_the_environment_says_so(here: Here) -> None:
     here.server._google.tokens[""] = {"scope": "pubsub"}  # an emulator asks for no token
     env = {**here.env, "PUBSUB_EMULATOR_HOST": here.url.removeprefix("http://")}

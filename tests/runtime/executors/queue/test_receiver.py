@@ -21,10 +21,10 @@ from tests.runtime.executors.queue.tools import (
     eventually,
     parked,
 )
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_duplicate_replies_change_nothing(queues: Queues) -> None:
     async with calling(queues.ask(), env=queues.env) as app:
         waiting, other = await parked(app, "ask"), await parked(app, "ask")
@@ -37,7 +37,7 @@ async def test_duplicate_replies_change_nothing(queues: Queues) -> None:
         assert isinstance(await app.result(other.invocation_id), Pending)
 
 
-@played
+@run_async
 async def test_poison_is_set_aside_with_its_reason_and_others_get_through(queues: Queues, tmp_path: Path) -> None:
     aside = tmp_path / "aside"
     async with calling(queues.ask(), env=queues.env, aside=aside) as app:

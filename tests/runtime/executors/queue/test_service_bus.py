@@ -13,7 +13,7 @@ from tests.infra.clouds.far import far
 from tests.infra.clouds.microsoft import Azure, microsoft
 from tests.runtime.executors.queue.service_bus import ServiceBusServer
 from tests.runtime.executors.queue.tools import account, calling, ended, eventually, parked, probed, queue_tool, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 class Here:
@@ -35,7 +35,7 @@ def here() -> Iterator[Here]:
             yield Here(server, listening.url, azure)
 
 
-@played
+@run_async
 async def test_a_message_and_its_reply(here: Here) -> None:
     async with calling(here.tool(**{"x-group-by": "group"}), env=here.env) as app:
         waiting = await parked(app, "ask", {"text": "hello", "group": "genève"})
@@ -52,7 +52,7 @@ async def test_a_message_and_its_reply(here: Here) -> None:
         assert len(here.server.completed) == 2
 
 
-@played
+@run_async
 async def test_poison_and_what_belongs_to_nobody_are_set_aside(here: Here, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("ferrule.app.replies._BEFORE_PARKED", 0.05)
@@ -67,7 +67,7 @@ async def test_poison_and_what_belongs_to_nobody_are_set_aside(here: Here, tmp_p
     assert "no call here waits" in reasons[1]
 
 
-@played
+@run_async
 async def test_a_reply_in_which_a_property_says_error(here: Here) -> None:
     async with calling(here.tool(), env=here.env) as app:
         waiting = await parked(app, "ask")
@@ -77,7 +77,7 @@ async def test_a_reply_in_which_a_property_says_error(here: Here) -> None:
         assert result.error.error_code == "reply_error"
 
 
-@played
+@run_async
 async def test_a_shared_access_key_of_the_namespace(here: Here) -> None:
     env = {"ACCOUNT": json.dumps({"shared_access_key_name": "sender", "shared_access_key": "key-canary-9"})}
     async with calling(here.tool(response_queue_url=""), env=env) as app:
@@ -88,7 +88,7 @@ async def test_a_shared_access_key_of_the_namespace(here: Here) -> None:
         assert "key-canary-9" not in shown
 
 
-@played
+@run_async
 async def test_a_secret_that_azure_does_not_know(here: Here) -> None:
     wrong = {**json.loads(here.env["ACCOUNT"]), "client_secret": "wrong-canary-3"}
     async with calling(here.tool(), env={**here.env, "ACCOUNT": json.dumps(wrong)}) as app:
@@ -98,7 +98,7 @@ async def test_a_secret_that_azure_does_not_know(here: Here) -> None:
         assert "wrong-canary-3" not in str(result)
 
 
-@played
+@run_async
 async def test_a_token_is_shown_only_to_azure_or_a_listed_host(here: Here) -> None:
     tool = queue_tool("ask", "azure", "https://bus.example.com/jobs", credentials=account())
     async with calling(tool, env=here.env) as app:
@@ -107,7 +107,7 @@ async def test_a_token_is_shown_only_to_azure_or_a_listed_host(here: Here) -> No
         assert result.error.error_code == "address_forbidden"
 
 
-@played
+@run_async
 async def test_a_probe(here: Here) -> None:
     async with calling(here.tool(), env=here.env) as app:
         assert "jobs" in await probed(app, "ask")

@@ -28,10 +28,10 @@ from tests.runtime.executors.queue.tools import (
     queue_tool,
     run,
 )
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_a_reply_that_came_while_no_process_was_there_ends_the_call_in_the_next_one(queues: Queues) -> None:
     store, key = MemoryStore(), ApprovalKey.generate()
     async with calling(queues.ask(), env=queues.env, store=store, key=key) as app:
@@ -44,7 +44,7 @@ async def test_a_reply_that_came_while_no_process_was_there_ends_the_call_in_the
         assert (await ended(app, waiting.invocation_id)).structured_content == {"text": "while you slept"}
 
 
-@played
+@run_async
 async def test_a_reply_quicker_than_the_parked_row_is_not_lost(queues: Queues) -> None:
     delivering: list[str] = []
     deliver, send = ReplyDelivery.deliver, SqsQueue.send
@@ -70,7 +70,7 @@ async def test_a_reply_quicker_than_the_parked_row_is_not_lost(queues: Queues) -
             await eventually(lambda: queues.left() == 0)
 
 
-@played
+@run_async
 async def test_fifo_queues_get_a_group_and_a_deduplication_id(queues: Queues) -> None:
     fifo = queues.made("jobs.fifo", FifoQueue="true")
     async with calling(queue_tool("fire", "aws", fifo, **{"x-group-by": "group"}), env=queues.env) as app:
@@ -84,7 +84,7 @@ async def test_fifo_queues_get_a_group_and_a_deduplication_id(queues: Queues) ->
         assert message["Attributes"]["MessageDeduplicationId"] == result.invocation_id
 
 
-@played
+@run_async
 async def test_a_message_that_is_too_large_is_refused_before_it_is_sent(queues: Queues) -> None:
     async with calling(queue_tool("fire", "aws", queues.jobs), env=queues.env) as app:
         with pytest.raises(ExecutionFailed) as caught:
@@ -93,7 +93,7 @@ async def test_a_message_that_is_too_large_is_refused_before_it_is_sent(queues: 
         assert "Messages" not in queues.sqs.receive_message(QueueUrl=queues.jobs)
 
 
-@played
+@run_async
 async def test_queues_are_named_by_url_or_arn(queues: Queues) -> None:
     env = {**queues.env, "AWS_ENDPOINT_URL": queues.aws.url}
     names = [f"https://sqs.{REGION}.amazonaws.com/123456789012/jobs", f"arn:aws:sqs:{REGION}:123456789012:jobs"]
@@ -103,7 +103,7 @@ async def test_queues_are_named_by_url_or_arn(queues: Queues) -> None:
             assert queues.taken()["Body"] == '{"text":"x"}'
 
 
-@played
+@run_async
 async def test_a_service_account_signs_and_a_wrong_shape_is_told(queues: Queues) -> None:
     """AML-68"""
     keys = {"access_key_id": "AKIAOTHER", "secret_access_key": "s3cret-of-the-account", "region": REGION}
@@ -117,7 +117,7 @@ async def test_a_service_account_signs_and_a_wrong_shape_is_told(queues: Queues)
         assert "secret_access_key" in result.error.message
 
 
-@played
+@run_async
 async def test_a_queue_that_is_not_there(queues: Queues) -> None:
     async with calling(queue_tool("fire", "aws", queues.jobs + "-gone"), env=queues.env) as app:
         result = await run(app, "fire")
@@ -130,14 +130,14 @@ async def test_a_queue_that_is_not_there(queues: Queues) -> None:
             await probed(app, "fire")
 
 
-@played
+@run_async
 async def test_a_probe_looks_and_sends_nothing(queues: Queues) -> None:
     async with calling(queue_tool("fire", "aws", queues.jobs), env=queues.env) as app:
         assert "jobs" in await probed(app, "fire")
         assert "Messages" not in queues.sqs.receive_message(QueueUrl=queues.jobs)
 
 
-@played
+@run_async
 async def test_a_confined_agent_sends_only_to_listed_hosts(queues: Queues) -> None:
     async with calling(queue_tool("fire", "aws", f"https://sqs.{REGION}.amazonaws.com/1/jobs"), env=queues.env) as app:
         with pytest.raises(ExecutionFailed) as caught:
@@ -147,7 +147,7 @@ async def test_a_confined_agent_sends_only_to_listed_hosts(queues: Queues) -> No
 
 @pytest.mark.parametrize("url", ["not a url", "https://sqs.eu-west-1.amazonaws.com/", "arn:aws:sns:eu-west-1:1:topic"])
 def test_what_names_no_queue_is_a_matter_of_setup(url: str) -> None:
-    @played
+    @run_async
     async def story() -> None:
         async with calling(queue_tool("fire", "aws", url), tends=False) as app:
             result = await run(app, "fire")

@@ -25,7 +25,7 @@ from tests.runtime.executors.queue.tools import (
     queue_tool,
     run,
 )
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 DATE = "Mon, 16 Nov 2026 06:00:00 GMT"
 
@@ -88,7 +88,7 @@ def here(emulator: str) -> Here:
     return made
 
 
-@played
+@run_async
 async def test_a_message_without_a_reply_is_the_input_itself(here: Here) -> None:
     async with calling(here.tool(), env=here.env) as app:
         result = await run(app, "ask", {"text": "hello"})
@@ -99,7 +99,7 @@ async def test_a_message_without_a_reply_is_the_input_itself(here: Here) -> None
         assert accepted["message_id"]
 
 
-@played
+@run_async
 async def test_a_message_in_an_envelope_and_its_reply(here: Here) -> None:
     async with calling(here.asking(), env=here.env) as app:
         waiting = await parked(app, "ask", {"text": "hello"})
@@ -113,7 +113,7 @@ async def test_a_message_in_an_envelope_and_its_reply(here: Here) -> None:
         await eventually(lambda: here.left() == 0)
 
 
-@played
+@run_async
 async def test_poison_is_set_aside(here: Here, tmp_path: Path) -> None:
     async with calling(here.asking(), env=here.env, aside=tmp_path) as app:
         await parked(app, "ask")
@@ -123,7 +123,7 @@ async def test_poison_is_set_aside(here: Here, tmp_path: Path) -> None:
     assert "names no call" in json.loads(file.read_text())["reason"]
 
 
-@played
+@run_async
 async def test_a_wrong_key_is_told_and_not_shown(here: Here) -> None:
     wrong = base64.b64encode(b"wrong-canary-5").decode()
     env = {"ACCOUNT": json.dumps({"account_name": ACCOUNT, "account_key": wrong})}
@@ -134,7 +134,7 @@ async def test_a_wrong_key_is_told_and_not_shown(here: Here) -> None:
         assert wrong not in str(result)
 
 
-@played
+@run_async
 async def test_a_queue_that_is_not_there(here: Here) -> None:
     tool = queue_tool("ask", "azure", f"{here.url}/nowhere", credentials=account(), **{"x-service": "storage-queue"})
     async with calling(tool, env=here.env) as app:
@@ -143,7 +143,7 @@ async def test_a_queue_that_is_not_there(here: Here) -> None:
         assert (result.error.error_class, result.error.native_error_ref) == ("execution_failed", "azure:QueueNotFound")
 
 
-@played
+@run_async
 async def test_a_message_that_is_too_large_is_refused_before_it_is_sent(here: Here) -> None:
     async with calling(here.tool(), env=here.env) as app:
         with pytest.raises(ExecutionFailed) as caught:
@@ -152,7 +152,7 @@ async def test_a_message_that_is_too_large_is_refused_before_it_is_sent(here: He
         assert not here.sent()
 
 
-@played
+@run_async
 async def test_a_probe(here: Here) -> None:
     async with calling(here.tool(), env=here.env) as app:
         assert "jobs" in await probed(app, "ask")

@@ -11,7 +11,7 @@ import ferrule
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.arguments.hostile_json import MAX_BYTES
 from ferrule.testing import memory_app
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 @ferrule.tool(read_only=True)
@@ -21,7 +21,7 @@ def echo(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["echo", "nowhere"])
-@played
+@run_async
 async def test_what_is_too_large_is_told_by_its_digest(name: str) -> None:
     """AT-109"""
     written = msgspec.json.encode({"text": "x" * MAX_BYTES})
@@ -34,7 +34,7 @@ async def test_what_is_too_large_is_told_by_its_digest(name: str) -> None:
         assert str(len(written)).encode() in row.payload
 
 
-@played
+@run_async
 async def test_what_is_just_small_enough_is_kept_whole() -> None:
     text = "x" * (MAX_BYTES - len(b'{"text":""}'))
     async with memory_app(tools=[echo]) as app:

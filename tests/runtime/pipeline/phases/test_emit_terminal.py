@@ -6,12 +6,12 @@ from typing import Any
 
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
-from tests.spec.scene import TRUSTED, played, scene
+from tests.spec.running_app import TRUSTED, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
 
 
-@played
+@run_async
 async def test_a_success_that_cannot_be_recorded_is_not_told_as_one() -> None:
     """AT-105: it ran; the end could not be written."""
     store = MemoryStore()
@@ -20,7 +20,7 @@ async def test_a_success_that_cannot_be_recorded_is_not_told_as_one() -> None:
         store.refusal = "the disk is full"
         return "done"
 
-    async with scene(store=store, default=filling, policy=TRUSTED) as on:
+    async with running_app(store=store, default=filling, policy=TRUSTED) as on:
         result = await on.call()
         assert result.error is not None
         assert result.error.error_code == "outcome_not_recorded"

@@ -6,20 +6,20 @@ from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.runtime.approval.key import ApprovalKey
 from tests.runtime.surface.parts import view_of
-from tests.spec.scene import made, played, scene
+from tests.spec.running_app import make_tool, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
 
 
-@played
+@run_async
 async def test_an_approval_does_not_hold_for_another_definition() -> None:
     """AT-80: the tool changed meanwhile, so somebody is asked again."""
     store, key = MemoryStore(), ApprovalKey.generate()
-    async with scene(policy="", store=store, key=key) as on:
-        waiting = await on.parked()
-        on.app.adopt(view_of(made(description="Does something else now.")))
+    async with running_app(policy="", store=store, key=key) as on:
+        waiting = await on.park()
+        on.app.adopt(view_of(make_tool(description="Does something else now.")))
         await on.app.inbox(BOB).approve(waiting.invocation_id)
         assert not on.has_run
-        assert (await on.record(waiting))["status"] == "awaiting_approval"
+        assert (await on.read_record(waiting))["status"] == "awaiting_approval"
         await on.app.inbox(BOB).approve(waiting.invocation_id)
         assert len(on.executor.ran) == 1

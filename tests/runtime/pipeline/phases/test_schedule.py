@@ -8,7 +8,7 @@ import pytest
 
 import ferrule
 from ferrule.testing import memory_app
-from tests.spec.scene import TRUSTED, played
+from tests.spec.running_app import TRUSTED, run_async
 
 TOOL_SECONDS = 0.1
 WRITE_SECONDS = 0.2
@@ -28,7 +28,7 @@ async def read(seconds: float = 0.0) -> str:
     return "read"
 
 
-@played
+@run_async
 async def test_a_tool_has_its_whole_time_whenever_its_turn_comes() -> None:
     """AT-160: waiting behind a write that takes longer than the reader may take."""
     async with memory_app(tools=[write, read], policy=TRUSTED) as app:
@@ -37,7 +37,7 @@ async def test_a_tool_has_its_whole_time_whenever_its_turn_comes() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.05, 5])
-@played
+@run_async
 async def test_a_caller_s_limit_is_for_the_wait_too(seconds: float) -> None:
     async with memory_app(tools=[write, read], policy=TRUSTED) as app:
         results = await app.surface().call_many(["write", {"name": "read", "timeout_seconds": seconds}])

@@ -12,7 +12,7 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.result import Result
 from ferrule.model.tool import Tool
 from ferrule.testing import memory_app
-from tests.spec.scene import TRUSTED, made, played, scene
+from tests.spec.running_app import TRUSTED, make_tool, run_async, running_app
 
 RAN: list[int] = []
 
@@ -29,7 +29,7 @@ def is_affordable(amount: int) -> str | None:
     return f"{amount} is more than 100" if amount > 100 else None
 
 
-@played
+@run_async
 async def test_a_value_that_its_check_refuses_never_runs_and_the_key_stays_free() -> None:
     """AT-111, AT-178: whoever mends the value may use the key again."""
     RAN.clear()
@@ -79,10 +79,10 @@ def failing(arguments: dict[str, Any]) -> None:
     raise ExecutionFailed("setup_required", "log in first", code="no_login")
 
 
-@played
+@run_async
 async def test_a_check_that_fails_gives_its_own_class_and_code() -> None:
     checking = Checking(failing)
-    async with scene(made(), executors=(checking,)) as on:
+    async with running_app(make_tool(), executors=(checking,)) as on:
         result = await on.call()
         assert result.error is not None
         assert (result.error.error_class, result.error.error_code) == ("setup_required", "no_login")
@@ -90,7 +90,7 @@ async def test_a_check_that_fails_gives_its_own_class_and_code() -> None:
 
 
 @pytest.mark.parametrize("is_slow", [True, False])
-@played
+@run_async
 async def test_a_check_that_edits_what_it_was_handed_changes_nothing(is_slow: bool) -> None:
     def edit(arguments: dict[str, Any]) -> Any:
         arguments["city"] = "elsewhere"
@@ -101,6 +101,6 @@ async def test_a_check_that_edits_what_it_was_handed_changes_nothing(is_slow: bo
         return nothing() if is_slow else None
 
     checking = Checking(edit)
-    async with scene(made(), executors=(checking,)) as on:
+    async with running_app(make_tool(), executors=(checking,)) as on:
         assert not (await on.call("search", {"city": "Bern"})).is_error
         assert checking.ran == [{"city": "Bern"}]

@@ -16,7 +16,7 @@ from ferrule.model.result import Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.testing import FakeClock
-from tests.spec.scene import Scene, made, scene
+from tests.spec.running_app import RunningApp, make_tool, running_app
 
 TEXT = "".join(chr(0x61 + number % 26) for number in range(481_204))
 
@@ -29,7 +29,7 @@ def secrets(**known: str) -> Redactor:
     return redactor
 
 
-class Kitchen(Scene):
+class Kitchen(RunningApp):
     """A scene with a payload store."""
 
     payloads: Any
@@ -43,7 +43,7 @@ class Kitchen(Scene):
 
     async def persistence(self, result: Result) -> list[dict[str, Any]]:
         """The records of how the result was kept, from the ledger."""
-        found: list[dict[str, Any]] = (await self.story(result)).notes.get("persistence", [])
+        found: list[dict[str, Any]] = (await self.read_story(result)).notes.get("persistence", [])
         return found
 
 
@@ -59,7 +59,7 @@ async def kitchen(
 ) -> AsyncIterator[Kitchen]:
     """An app with one tool that gives something. `settings`: of `[results]`."""
     clock = FakeClock()
-    async with scene(tool or made(), default=gives, clock=clock, **parts) as on:
+    async with running_app(tool or make_tool(), default=gives, clock=clock, **parts) as on:
         used: Any = MemoryPayloads(clock.now) if payloads == "memory" else payloads
         found = Kitchen(on.app, on.executor, on.surface)
         found.payloads, found.clock = used, clock
@@ -71,7 +71,7 @@ async def kitchen(
 
 def policy(strategy: str, **said: Any) -> Any:
     """A tool whose contract names a strategy, and a limit of 100 characters."""
-    return made(output_contract={"persistence_policy": {"strategy": strategy, **said}, "max_inline_chars": 100})
+    return make_tool(output_contract={"persistence_policy": {"strategy": strategy, **said}, "max_inline_chars": 100})
 
 
 async def linked(on: Kitchen, result: Result) -> dict[str, Any]:

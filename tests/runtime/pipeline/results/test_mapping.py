@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ferrule.contracts.executor import Output
 from ferrule.model.result import Result
 from tests.runtime.pipeline.results.scene import kitchen
-from tests.spec.scene import made, played
+from tests.spec.running_app import make_tool, run_async
 
 CIRCLE: list[Any] = []
 CIRCLE.append(CIRCLE)
@@ -38,7 +38,7 @@ for _ in range(5_000):
      (Output(content=("text",)), "object"), (Output(content="text"), "list"), (Output(artifact_refs=(7,)), "artifact")],  # type: ignore[arg-type]  # wrong on purpose
 
 )  # fmt: skip
-@played
+@run_async
 async def test_at_115_what_is_no_json_is_a_failure_of_mapping(value: Any, word: str) -> None:
     """AT-115, AT-87: a class, a code and a message that says what to mend; nothing hangs, nothing crashes."""
     async with kitchen(value if isinstance(value, Output) else Output(value)) as on:
@@ -59,7 +59,7 @@ async def test_at_115_what_is_no_json_is_a_failure_of_mapping(value: Any, word: 
         ({"text": "null", "n": 1.0}, {"text": "null", "n": 1.0}),
     ],
 )
-@played
+@run_async
 async def test_numbers_json_does_not_have_are_null(value: Any, told: Any) -> None:
     """AT-220: text and structured form agree, and are JSON."""
     async with kitchen(Output(value)) as on:
@@ -69,7 +69,7 @@ async def test_numbers_json_does_not_have_are_null(value: Any, told: Any) -> Non
         assert await on.app.result(result.invocation_id) == result
 
 
-@played
+@run_async
 async def test_half_characters_do_not_break_anything() -> None:
     for value in ("a\ud800b", {"k\udfff": "v\ud83d\ude00"}, Output(content=({"type": "text", "text": "\ud800"},))):
         async with kitchen(value) as on:
@@ -83,7 +83,7 @@ async def test_half_characters_do_not_break_anything() -> None:
 @pytest.mark.parametrize(
     "value", [{"at": datetime.date(2026, 1, 1)}, (1, 2), UUID(int=1), Decimal("1.50"), {"b": b"bytes"}, 2**80, {"n": -(2**70)}]
 )  # fmt: skip
-@played
+@run_async
 async def test_python_values_with_a_json_form_are_told_in_it(value: Any) -> None:
     async with kitchen(Output(value)) as on:
         result = await on.call()
@@ -105,7 +105,7 @@ async def test_python_values_with_a_json_form_are_told_in_it(value: Any) -> None
 def test_any_value_ends_as_a_result_that_can_be_read_again(value: Any, is_block: bool) -> None:
     """AT-105, AT-220: in the call and from the ledger."""
 
-    @played
+    @run_async
     async def main() -> None:
         gives = Output(content=({"type": "custom_thing", "member": value},)) if is_block else Output(value)
         async with kitchen(gives) as on:
@@ -123,10 +123,10 @@ def test_any_value_ends_as_a_result_that_can_be_read_again(value: Any, is_block:
 # Schemas
 
 
-@played
+@run_async
 async def test_a_tool_whose_output_schema_cannot_be_used_never_runs() -> None:
     """Nothing could be said of what it gives: the call is refused before it acts, with what to do."""
-    async with kitchen({"n": 1}, made(output_schema={"$schema": "https://example.com/mine"})) as on:
+    async with kitchen({"n": 1}, make_tool(output_schema={"$schema": "https://example.com/mine"})) as on:
         result = await on.call()
         assert result.error is not None
         assert (result.error.error_class, result.error.retry.retry_safe) == ("capability_gap", True)

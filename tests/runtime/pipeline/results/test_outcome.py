@@ -6,10 +6,10 @@ from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output
 from tests.runtime.pipeline.results.scene import kitchen
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
-@played
+@run_async
 async def test_at_249_references_have_an_id_a_place_and_a_relation() -> None:
     """AT-247, AT-248, AT-249, AT-250: both kinds in one result; artifacts point back; what was said stays."""
     output: Any = Output  # whoever writes plain texts is understood too
@@ -32,7 +32,7 @@ async def test_at_249_references_have_an_id_a_place_and_a_relation() -> None:
         assert await on.app.result(result.invocation_id) == result
 
 
-@played
+@run_async
 async def test_references_in_the_content_are_references_of_the_result() -> None:
     """AT-119, AT-250: also where a tool only put them into its content."""
     blocks = (
@@ -48,16 +48,16 @@ async def test_references_in_the_content_are_references_of_the_result() -> None:
         assert [(ref["id"], ref["media_type"]) for ref in result.resource_refs] == [("res:1", "text/html")]
 
 
-@played
+@run_async
 async def test_native_references_stay_with_the_call() -> None:
     """AT-251, AT-256, AT-258: the task of a tool that started one."""
     refs = ({"source": "a2a", "task_id": "t-1"},)
     async with kitchen(Output("started", native_refs=refs, artifact_refs=({"id": "video"},))) as on:
         result = await on.call()
-        assert (await on.story(result)).notes["native_refs"] == list(refs)
+        assert (await on.read_story(result)).notes["native_refs"] == list(refs)
 
 
-@played
+@run_async
 async def test_a_very_long_message_of_a_failed_tool_is_cut() -> None:
     async with kitchen(ExecutionFailed("execution_failed", "m" * 1_000_000)) as on:
         result = await on.call()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ferrule.model.journal import Segment
 from ferrule.model.result import MutationNote, Pending, Result
 from ferrule.runtime.pipeline.results.packing import pack_plain, pack_result, read_answer, unpack_result
-from tests.spec.scene import played, scene
+from tests.spec.running_app import run_async, running_app
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text(max_size=9),
@@ -74,14 +74,14 @@ def test_of_an_erased_result_status_and_references_stay() -> None:
     assert "was erased" in erased.text
 
 
-@played
+@run_async
 async def test_rows_give_the_result_or_what_the_call_waits_for() -> None:
-    async with scene(policy="") as on:
-        waiting = await on.parked()
+    async with running_app(policy="") as on:
+        waiting = await on.park()
         told = read_answer(await on.app.store.rows_of(waiting.invocation_id))
         assert isinstance(told, Pending)
         assert (told.state, told.expires_at) == (waiting.state, waiting.expires_at)
         assert told.message.startswith("it waits for an approval") and "no rule decides" in told.message
-        result = await on.answered()
+        result = await on.answer()
         assert read_answer(await on.app.store.rows_of(waiting.invocation_id)) == result
     assert read_answer([]) is None

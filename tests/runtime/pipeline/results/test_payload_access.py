@@ -8,15 +8,15 @@ from ferrule.contracts.executor import Output
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.runtime.pipeline.results.payload_access import find_payload, read_payload
 from tests.runtime.pipeline.results.scene import TEXT, kitchen, linked, policy
-from tests.spec.scene import made, played
+from tests.spec.running_app import make_tool, run_async
 
 
-@played
+@run_async
 async def test_at_234_private_output_is_a_summary_and_a_protected_reference() -> None:
     """AT-234: by the tool's word or its contract's; not given out through a surface."""
     for gives, tool in (
-        (Output("marker-text", is_private=True), made(output_contract={"fallback_summary": "A letter."})),
-        ("marker-text", made(output_contract={"is_private": True, "fallback_summary": "A letter."})),
+        (Output("marker-text", is_private=True), make_tool(output_contract={"fallback_summary": "A letter."})),
+        ("marker-text", make_tool(output_contract={"is_private": True, "fallback_summary": "A letter."})),
     ):
         async with kitchen(gives, tool) as on:
             result = await on.call()
@@ -35,7 +35,7 @@ async def test_at_234_private_output_is_a_summary_and_a_protected_reference() ->
         assert "marker-text" not in str(result)
 
 
-@played
+@run_async
 async def test_at_236_expired_bytes_leave_the_record() -> None:
     """AT-236, AT-274, AT-275: before and after the sweep, a structured "expired"; scope and expiry are told."""
     async with kitchen(TEXT, settings={"expires_seconds": 60}) as on:
@@ -57,7 +57,7 @@ async def test_at_236_expired_bytes_leave_the_record() -> None:
         assert (await on.call()).content[0]["scope"] == "session"
 
 
-@played
+@run_async
 async def test_denied_and_unknown_look_the_same() -> None:
     """Another principal, another tenant, an address nobody has: one answer."""
     async with kitchen(TEXT) as on:

@@ -9,11 +9,11 @@ import pytest
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.testing import FakeClock
 from tests.runtime.pipeline.results.scene import TEXT, kitchen, linked
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 
 @pytest.mark.parametrize("payloads", [None, MemoryPayloads(FakeClock().now, room=10)], ids=["none", "full"])
-@played
+@run_async
 async def test_at_226_without_a_store_or_room_it_is_too_large(payloads: Any) -> None:
     """AT-226: sizes and reason survive; an action that ran is not said to be safe to repeat."""
     async with kitchen(TEXT, payloads=payloads) as on:
@@ -29,7 +29,7 @@ async def test_at_226_without_a_store_or_room_it_is_too_large(payloads: Any) -> 
         assert (await on.call()).text == "short"
 
 
-@played
+@run_async
 async def test_more_than_may_be_stored_is_too_large() -> None:
     """AT-226: `max_stored_bytes`."""
     async with kitchen(TEXT, settings={"max_stored_bytes": 481_203}) as on:

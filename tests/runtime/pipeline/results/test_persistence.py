@@ -17,10 +17,10 @@ from ferrule.model.persistence import STRATEGIES
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.results.payload_access import list_payload_uris
 from tests.runtime.pipeline.results.scene import TEXT, kitchen, linked, policy
-from tests.spec.scene import TestHook, made, played
+from tests.spec.running_app import FunctionHook, make_tool, run_async
 
 
-@played
+@run_async
 async def test_at_225_what_is_too_long_is_shown_in_part_and_kept_whole() -> None:
     """AT-225, AT-61, AT-228: a preview and a reference for the model; the stored bytes are the tool's."""
     async with kitchen(TEXT) as on:
@@ -38,26 +38,26 @@ async def test_at_225_what_is_too_long_is_shown_in_part_and_kept_whole() -> None
         assert "479,204 of 481,204 characters" in result.text
         assert len(msgspec.json.encode(result.to_record())) < 10_000
         assert sum(len(row.payload or b"") for row in await on.app.store.rows_of(result.invocation_id)) < 10_000
-        events = [event.event_type for event in await on.events(result)]
+        events = [event.event_type for event in await on.read_events(result)]
         assert "tool.result.persisted" in events
 
 
 @pytest.mark.parametrize(("length", "is_kept"), [(99, False), (100, False), (101, True)])
 @pytest.mark.parametrize("letter", ["a", "é", "𝄞"])
-@played
+@run_async
 async def test_at_227_the_limit_is_exact_and_counts_characters(length: int, is_kept: bool, letter: str) -> None:
     """AT-227: at the limit inline, one more is persisted; whatever the characters weigh."""
-    async with kitchen(letter * length, made(interface={"max_inline_chars": 100})) as on:
+    async with kitchen(letter * length, make_tool(interface={"max_inline_chars": 100})) as on:
         result = await on.call()
         assert bool(result.persistence_refs) is is_kept
         assert (result.text == letter * length) is not is_kept
 
 
-@played
+@run_async
 async def test_at_227_a_byte_limit_applies_too() -> None:
     """AT-227, AT-88: characters and bytes."""
     for text, is_kept in (("é" * 50, False), ("é" * 51, True)):
-        async with kitchen(text, made(output_contract={"max_inline_bytes": 100})) as on:
+        async with kitchen(text, make_tool(output_contract={"max_inline_bytes": 100})) as on:
             assert bool((await on.call()).persistence_refs) is is_kept
         async with kitchen(text, settings={"max_inline_bytes": 100}) as on:
             assert bool((await on.call()).persistence_refs) is is_kept
@@ -66,7 +66,7 @@ async def test_at_227_a_byte_limit_applies_too() -> None:
 # The other strategies
 
 
-@played
+@run_async
 async def test_at_224_inline_and_drop_end_too_large_with_sizes_and_reason() -> None:
     """AT-224, AT-226, AT-235: neither shown nor stored; the invocation, sizes and reason survive."""
     for strategy, said in (("inline", {}), ("drop_with_reason", {"reason": "nobody reads it"})):
@@ -78,12 +78,12 @@ async def test_at_224_inline_and_drop_end_too_large_with_sizes_and_reason() -> N
             assert record["reason"] == said.get("reason", "result_exceeded_inline_limit")
             assert "101 characters" in result.text
             assert "x" * 50 not in str(result)
-            assert (await on.record(result))["status"] == "failed"
+            assert (await on.read_record(result))["status"] == "failed"
         async with kitchen("x" * 100, policy(strategy, **said)) as on:
             assert (await on.call()).text == "x" * 100
 
 
-@played
+@run_async
 async def test_at_224_ref_only_shows_nothing_of_the_content() -> None:
     """AT-224: a reference, also for what is short."""
     async with kitchen("marker-text", policy("ref_only")) as on:
@@ -95,21 +95,21 @@ async def test_at_224_ref_only_shows_nothing_of_the_content() -> None:
         assert result.content[0]["type"] == "persisted_output_ref"
 
 
-@played
+@run_async
 async def test_at_224_redact_withholds_everything() -> None:
     """AT-224, AT-233, AT-89: status, class, state and event; the summary is the contract's."""
     contract = {"persistence_policy": {"strategy": "redact"}, "fallback_summary": "It was done."}
-    async with kitchen("marker-text", made(output_contract=contract)) as on:
+    async with kitchen("marker-text", make_tool(output_contract=contract)) as on:
         result = await on.call()
         assert (result.status, result.error and result.error.error_class) == ("redacted", "result_redacted")
         assert (result.redaction_state, result.summary, result.text) == ("full", "It was done.", "It was done.")
         assert (await linked(on, result))["redaction_state"] == "full"
-        assert "tool.result.redacted" in [event.event_type for event in await on.events(result)]
-        assert (await on.record(result))["status"] == "succeeded"
+        assert "tool.result.redacted" in [event.event_type for event in await on.read_events(result)]
+        assert (await on.read_record(result))["status"] == "succeeded"
         assert all(b"marker-text" not in (row.payload or b"") for row in await on.app.store.rows_after(0, 100))
 
 
-@played
+@run_async
 async def test_at_231_a_tool_that_opts_out_is_cut_off_and_nothing_is_stored() -> None:
     """AT-224, AT-231: bounded, with a note."""
     async with kitchen("x" * 101, policy("never_persist")) as on:
@@ -123,11 +123,11 @@ async def test_at_231_a_tool_that_opts_out_is_cut_off_and_nothing_is_stored() ->
             await on.payloads.describe(f"ferrule-payload:{result.invocation_id}/0")
 
 
-@played
+@run_async
 async def test_at_232_what_is_read_back_is_not_stored_again() -> None:
     """AT-232: a call about a stored payload leaves no other one."""
     schema = {"type": "object", "properties": {"uri": {"type": "string"}}}
-    async with kitchen(TEXT, made(schema=schema)) as on:
+    async with kitchen(TEXT, make_tool(schema=schema)) as on:
         first = await on.call(arguments={})
         assert first.native_output_ref is not None
         second = await on.call(arguments={"uri": first.native_output_ref})
@@ -139,7 +139,7 @@ async def test_at_232_what_is_read_back_is_not_stored_again() -> None:
 # What failed
 
 
-@played
+@run_async
 async def test_what_failed_stays_a_failure_and_keeps_what_it_achieved() -> None:
     """AT-274: the output of a partial failure is kept like any other, or said to be missing."""
     failed = ExecutionFailed("partial_failure", "half of it", output=Output(TEXT, artifact_refs=({"id": "a1"},)))
@@ -158,7 +158,7 @@ async def test_what_failed_stays_a_failure_and_keeps_what_it_achieved() -> None:
 # Pictures
 
 
-@played
+@run_async
 async def test_at_217_a_large_picture_is_a_reference_and_a_small_one_stays() -> None:
     """AT-217: digest, access and size in the place of bytes; raw or base64 alike."""
     picture = bytes(range(256)) * 400
@@ -180,7 +180,7 @@ async def test_at_217_a_large_picture_is_a_reference_and_a_small_one_stays() -> 
         assert (await on.call()).status == "too_large"
 
 
-@played
+@run_async
 async def test_many_small_pictures_do_not_fill_the_row() -> None:
     """AT-217: each is a reference when together they are too much."""
     one = {"type": "image", "data": b"x" * 20_000, "media_type": "image/png"}
@@ -193,7 +193,7 @@ async def test_many_small_pictures_do_not_fill_the_row() -> None:
         )
 
 
-@played
+@run_async
 async def test_what_a_tool_wrote_to_the_store_itself_is_on_record() -> None:
     """AT-223, AT-256: its reference leaves a record and is the native output."""
     async with kitchen(None) as on:
@@ -213,14 +213,14 @@ async def test_what_a_tool_wrote_to_the_store_itself_is_on_record() -> None:
 # Apart from one another
 
 
-@played
+@run_async
 async def test_at_229_search_finds_what_was_chosen_for_it() -> None:
     """AT-229, AT-62, AT-237: the tool's words, else its interface's, else the preview; never the whole."""
     hints = {"rendering": {"transcript_search_text": "hint", "ui_summary": "for people"}, "max_inline_chars": 100}
-    async with kitchen("y" * 500, made(interface=hints)) as on:
+    async with kitchen("y" * 500, make_tool(interface=hints)) as on:
         result = await on.call()
         assert (result.transcript_search_text, result.ui_facing_summary) == ("hint", "for people")
-    async with kitchen("y" * 500, made(interface={"max_inline_chars": 100}), settings={"preview_chars": 20}) as on:
+    async with kitchen("y" * 500, make_tool(interface={"max_inline_chars": 100}), settings={"preview_chars": 20}) as on:
         assert (await on.call()).transcript_search_text == "y" * 20
 
 
@@ -242,7 +242,7 @@ LOST: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", LOST)
-@played
+@run_async
 async def test_at_274_losing_the_payload_loses_no_record(case: str) -> None:
     """AT-274, AT-275: six ways; the invocation, its status, the reason and the references stay, also without the store."""
     async with kitchen(**LOST[case]) as on:
@@ -255,7 +255,7 @@ async def test_at_274_losing_the_payload_loses_no_record(case: str) -> None:
         assert isinstance(again, Result)
         assert again.artifact_refs[0]["id"] == "a"
         assert again.artifact_refs[0]["invocation_id"] == result.invocation_id
-        record = await on.record(result)
+        record = await on.read_record(result)
         assert record["status"]
         assert record["evidence_refs"]
         assert record["policy_refs"]
@@ -265,11 +265,11 @@ async def test_at_274_losing_the_payload_loses_no_record(case: str) -> None:
 # Hooks
 
 
-@played
+@run_async
 async def test_hooks_learn_how_a_result_is_kept_and_can_hold_it_back() -> None:
     """AT-148: `result_persistence` runs before anything is stored; what it withholds no surface can fetch."""
-    hook = TestHook(lambda told: HookOutput(stop="not today"), event="result_persistence")
-    quiet = TestHook(lambda told: None, event="result_persistence")
+    hook = FunctionHook(lambda told: HookOutput(stop="not today"), event="result_persistence")
+    quiet = FunctionHook(lambda told: None, event="result_persistence")
     async with kitchen(TEXT, hooks=(quiet,)) as on:
         result = await on.call()
         assert quiet.seen[0].persistence["strategy"] == "preview_and_persist"
@@ -297,9 +297,9 @@ def test_any_text_any_limit_any_strategy(text: str, limit: int, strategy: str | 
     if strategy is not None:
         contract["persistence_policy"] = {"strategy": strategy}
 
-    @played
+    @run_async
     async def main() -> None:
-        async with kitchen(text, made(output_contract=contract), payloads="memory" if has_store else None) as on:
+        async with kitchen(text, make_tool(output_contract=contract), payloads="memory" if has_store else None) as on:
             result = await on.call()
             assert await on.app.result(result.invocation_id) == result
             if len(text) <= limit and strategy not in ("redact", "ref_only"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.model.result import Result
 from tests.runtime.pipeline.results.scene import Kitchen, kitchen, secrets
-from tests.spec.scene import made, played
+from tests.spec.running_app import make_tool, run_async
 
 SECRET = "tok_4f9a8b7c6d5e"
 KNOWN = secrets(KEY=SECRET)
@@ -25,7 +25,7 @@ async def nowhere(on: Kitchen, result: Result, secret: str = SECRET) -> None:
     await on.app.store.flush()
     for row in await on.app.store.rows_after(0, 1000):
         assert secret.encode() not in row.body + (row.payload or b"") + row.mark
-    for event in await on.events(level="full"):
+    for event in await on.read_events(level="full"):
         assert secret not in str(event.data)
     if result.native_output_ref is not None:
         assert secret.encode() not in (await on.stored(result))[1]
@@ -49,7 +49,7 @@ PLACES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-@played
+@run_async
 async def test_at_233_a_secret_is_nowhere(place: str) -> None:
     """AT-233, AT-271: model, people, search, preview, references, errors, stored bytes."""
     async with kitchen(PLACES[place], redactor=KNOWN) as on:
@@ -57,26 +57,26 @@ async def test_at_233_a_secret_is_nowhere(place: str) -> None:
         await nowhere(on, result)
         assert result.status not in ("redacted", "too_large")
         assert result.redaction_state == "partial"
-        assert (await on.story(result)).notes["redactions"] == ["secret:KEY"]
-        assert "tool.result.redacted" in [event.event_type for event in await on.events(result)]
+        assert (await on.read_story(result)).notes["redactions"] == ["secret:KEY"]
+        assert "tool.result.redacted" in [event.event_type for event in await on.read_events(result)]
         if place in ("text", "value", "large"):
             assert result.error is None
 
 
-@played
+@run_async
 async def test_at_233_what_has_no_secret_stays_as_it_is() -> None:
     """AT-233: no state, no event, no copy."""
     async with kitchen({"a": "plain"}, redactor=KNOWN) as on:
         result = await on.call()
         assert (result.redaction_state, result.structured_content) == ("none", {"a": "plain"})
-        assert "tool.result.redacted" not in [event.event_type for event in await on.events(result)]
+        assert "tool.result.redacted" not in [event.event_type for event in await on.read_events(result)]
 
 
-@played
+@run_async
 async def test_sensitive_input_does_not_come_back_in_the_output() -> None:
     """AT-84, AT-233: neither to the caller nor into the ledger; also without a redactor."""
     schema = {"type": "object", "properties": {"pin": {"type": "string"}}}
-    tool = made(schema=schema, input_contract={"sensitive_fields": ["pin"]})
+    tool = make_tool(schema=schema, input_contract={"sensitive_fields": ["pin"]})
     for redactor in (None, KNOWN):
         async with kitchen(lambda arguments: f"you said {arguments['pin']}", tool, redactor=redactor) as on:
             result = await on.call(arguments={"pin": "hunter2-hunter2"})
@@ -101,10 +101,10 @@ RULED = {"customer": {"email": "ada@x.test", "name": "Ada"}, "rows": [{"ssn": "1
         ("email", ["ada@x.test"]),
     ],
 )
-@played
+@run_async
 async def test_the_contract_of_a_tool_keeps_things_out_of_its_output(rules: Any, gone: list[str]) -> None:
     """AT-233: `output_contract.redaction_rules`; in text and structured form, at once and in the ledger."""
-    tool = made(output_contract={"redaction_rules": rules})
+    tool = make_tool(output_contract={"redaction_rules": rules})
     blocks = Output(RULED, content=({"type": "text", "text": "for ada@x.test 123-45-6789 987-65-4321 Ada"},))
     for gives in (RULED, blocks):
         async with kitchen(gives, tool) as on:
@@ -115,7 +115,7 @@ async def test_the_contract_of_a_tool_keeps_things_out_of_its_output(rules: Any,
             kept = {"ada@x.test", "123-45-6789", "987-65-4321"} - set(gone)
             assert all(text in result.text for text in kept)
             assert result.redaction_state == "partial"
-            assert (await on.story(result)).notes["redactions"] == ["output_contract"]
+            assert (await on.read_story(result)).notes["redactions"] == ["output_contract"]
 
 
 GIVEN = frozenset({"content", "structured_content", "model_facing_content"})
@@ -140,7 +140,7 @@ def test_any_secret_in_any_place(secret: str, place: str, size: int) -> None:
         "block": Output(content=({"type": "text", "text": filler}, {"type": "diff", "lines": [secret]})),
     }[place]
 
-    @played
+    @run_async
     async def main() -> None:
         async with kitchen(gives, redactor=secrets(KEY=secret)) as on:
             result = await on.call()

@@ -26,7 +26,7 @@ from ferrule.runtime.pipeline.phases.persist_result import persist_result
 from ferrule.runtime.pipeline.results.streaming import OutputTooLarge, TextPreview, drain_stream, store_stream
 from ferrule.testing import FakeClock
 from tests.runtime.pipeline.results.scene import Kitchen, kitchen, secrets
-from tests.spec.scene import made, played
+from tests.spec.running_app import make_tool, run_async
 
 OWNER = PayloadOwner("inv_0123456789abcdef01234567", "ada", "default")
 
@@ -65,7 +65,7 @@ KINDS = pytest.mark.parametrize("kind", ["plain", "waiting"])
 
 
 @KINDS
-@played
+@run_async
 async def test_what_comes_in_chunks_is_kept_whole(kind: str) -> None:
     """AT-228: bytes, texts and views; any number of them."""
     store = MemoryPayloads(FakeClock().now)
@@ -82,7 +82,7 @@ async def test_what_comes_in_chunks_is_kept_whole(kind: str) -> None:
 @pytest.mark.parametrize(
     "error", [ValueError("v"), ConnectionResetError("peer"), ExecutionFailed("rate_limited", "slow")]
 )
-@played
+@run_async
 async def test_what_breaks_off_leaves_nothing(kind: str, error: Exception) -> None:
     """AT-230: the stream's own error is told, not taken for one of the disk."""
     store = MemoryPayloads(FakeClock().now)
@@ -95,7 +95,7 @@ async def test_what_breaks_off_leaves_nothing(kind: str, error: Exception) -> No
 
 
 @KINDS
-@played
+@run_async
 async def test_no_more_is_taken_than_may_be_stored(kind: str) -> None:
     store = MemoryPayloads(FakeClock().now)
     source = Source(*[b"x" * 1000] * 5)
@@ -106,7 +106,7 @@ async def test_no_more_is_taken_than_may_be_stored(kind: str) -> None:
 
 
 @KINDS
-@played
+@run_async
 async def test_a_canceled_stream_is_let_go_of(kind: str, tmp_path: Path) -> None:
     """Nothing stays on disk, and whoever gave the stream is told."""
     store = FilePayloads(tmp_path, FakeClock().now)
@@ -170,11 +170,11 @@ async def ended(on: Kitchen, output: Output) -> Any:
     return call
 
 
-@played
+@run_async
 async def test_a_stream_of_text_is_shown_in_part_and_one_of_bytes_by_reference() -> None:
     """AT-225, AT-224: status, preview, records; no output schema stands against it."""
     data = b"line\n" * 100_000
-    tool = made(output_schema={"type": "object"})
+    tool = make_tool(output_schema={"type": "object"})
     async with kitchen(None, tool) as on:
         call = await ended(on, Output(stream=iter([data]), media_type="text/plain; charset=utf-8", file_name="out.txt"))
         result = call.ending.result
@@ -190,7 +190,7 @@ async def test_a_stream_of_text_is_shown_in_part_and_one_of_bytes_by_reference()
 
 
 @KINDS
-@played
+@run_async
 async def test_a_call_whose_tool_gives_a_stream(kind: str) -> None:
     """AT-225: from the tool to the surface that reads it back."""
     chunks = [b"abc" * 30_000] * 4
@@ -208,7 +208,7 @@ async def test_a_call_whose_tool_gives_a_stream(kind: str) -> None:
         assert result.error.error_code == "output_lost"
 
 
-@played
+@run_async
 async def test_private_streams_are_protected_and_not_shown() -> None:
     """AT-234: no preview."""
     async with kitchen(None) as on:
@@ -218,7 +218,7 @@ async def test_private_streams_are_protected_and_not_shown() -> None:
 
 
 @KINDS
-@played
+@run_async
 async def test_a_lost_stream_is_an_error_and_not_an_empty_result(kind: str) -> None:
     """AT-230: `output_lost`, not the empty marker."""
     async with kitchen(None) as on:
@@ -230,7 +230,7 @@ async def test_a_lost_stream_is_an_error_and_not_an_empty_result(kind: str) -> N
         assert told.value.code == "result_mapping_failed"
 
 
-@played
+@run_async
 async def test_at_226_streams_that_cannot_be_stored() -> None:
     """AT-226: shown where that is possible, else too large; a full store leaves nothing."""
     async with kitchen(None, payloads=None) as on:
@@ -250,10 +250,10 @@ async def test_at_226_streams_that_cannot_be_stored() -> None:
         assert told.value.error_class == "result_too_large"
 
 
-@played
+@run_async
 async def test_at_231_a_stream_of_a_tool_that_opts_out_is_cut_off() -> None:
     """AT-231: shown up to its limit, with a note."""
-    tool = made(output_contract={"persistence_policy": "never_persist", "max_inline_chars": 10})
+    tool = make_tool(output_contract={"persistence_policy": "never_persist", "max_inline_chars": 10})
     async with kitchen(None, tool) as on:
         result = (await ended(on, Output(stream=iter([b"x" * 100]), media_type="text/plain"))).ending.result
         assert result.text.startswith("x" * 10 + "\n")
@@ -268,7 +268,7 @@ def test_a_secret_split_between_chunks_is_taken_out(around: bytes, size: int) ->
     secret = b"tok_4f9a8b7c6d5e"
     data = around + secret + around
 
-    @played
+    @run_async
     async def main() -> None:
         async with kitchen(None, redactor=secrets(KEY=secret.decode())) as on:
             chunks = [data[start : start + size] for start in range(0, len(data), size)]

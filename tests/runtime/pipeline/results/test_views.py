@@ -7,10 +7,10 @@ import msgspec
 from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HookOutput
 from tests.runtime.pipeline.results.scene import TEXT, kitchen
-from tests.spec.scene import TestHook, made, played
+from tests.spec.running_app import FunctionHook, make_tool, run_async
 
 
-@played
+@run_async
 async def test_json_is_stored_as_json_and_blocks_with_what_is_structured() -> None:
     """AT-228: everything the tool gave can be had again."""
     value = {"rows": [{"n": number} for number in range(20_000)]}
@@ -30,7 +30,7 @@ async def test_json_is_stored_as_json_and_blocks_with_what_is_structured() -> No
         assert result.text.startswith("short\n")
 
 
-@played
+@run_async
 async def test_at_60_each_representation_has_its_own_channel() -> None:
     """AT-60, AT-221, AT-229: a marker in each; each only in its own place."""
     body = "body-marker " + "x" * 200 + " tail-marker"
@@ -41,7 +41,7 @@ async def test_at_60_each_representation_has_its_own_channel() -> None:
         artifact_refs=({"id": "artifact-marker"},),
         resource_refs=({"uri": "resource:marker"},),
     )
-    async with kitchen(output, made(interface={"max_inline_chars": 100}), settings={"preview_chars": 50}) as on:
+    async with kitchen(output, make_tool(interface={"max_inline_chars": 100}), settings={"preview_chars": 50}) as on:
         result = await on.call()
         assert result.ui_facing_summary == "ui-marker"
         assert result.transcript_search_text == "search-marker"
@@ -55,16 +55,16 @@ async def test_at_60_each_representation_has_its_own_channel() -> None:
         assert changed.model_facing_content == result.model_facing_content
 
 
-@played
+@run_async
 async def test_a_view_that_a_hook_made_is_shown_and_the_native_output_kept_apart() -> None:
     """AT-157, AT-228: the model sees the hook's words; what the tool gave is stored where no surface can fetch it."""
-    hook = TestHook(lambda told: HookOutput(updated_output="short"), event="post_tool_use")
+    hook = FunctionHook(lambda told: HookOutput(updated_output="short"), event="post_tool_use")
     async with kitchen(TEXT, hooks=(hook,)) as on:
         result = await on.call()
         assert result.text == "short"
         kept, data = await on.stored(result)
         assert (kept.access, data) == ("protected", TEXT.encode())
-    hook = TestHook(lambda told: HookOutput(updated_output="z" * 60_000), event="post_tool_use")
+    hook = FunctionHook(lambda told: HookOutput(updated_output="z" * 60_000), event="post_tool_use")
     async with kitchen("short", hooks=(hook,)) as on:
         result = await on.call()
         assert result.text.startswith("z" * 2_000 + "\n")

@@ -15,7 +15,7 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.runtime.approval.key import ApprovalKey
 from tests.runtime.executors.queue.tools import account, calling, direct, ended, parked, probed, queue_tool, run
-from tests.spec.scene import played
+from tests.spec.running_app import run_async
 
 _numbers = itertools.count()
 _QUIET = {"log_level": 0, "error_cb": lambda error: None}
@@ -73,7 +73,7 @@ def cluster(shared: Cluster) -> Iterator[Cluster]:
     yield shared
 
 
-@played
+@run_async
 async def test_a_message_goes_to_its_topic_with_its_correlation(cluster: Cluster) -> None:
     tool = queue_tool("fire", "kafka", f"kafka://{cluster.brokers}/{cluster.jobs}", **{"x-group-by": "group"})
     async with calling(tool) as app:
@@ -92,7 +92,7 @@ async def test_a_message_goes_to_its_topic_with_its_correlation(cluster: Cluster
         )
 
 
-@played
+@run_async
 async def test_a_reply_finds_its_parked_call_and_what_lay_there_before_does_not_matter(cluster: Cluster) -> None:
     for number in range(20):
         cluster.answer({"text": "somebody else's"}, f"inv_of_another_workspace_{number}")
@@ -105,7 +105,7 @@ async def test_a_reply_finds_its_parked_call_and_what_lay_there_before_does_not_
         assert (await ended(app, waiting.invocation_id)).structured_content == {"text": "done"}
 
 
-@played
+@run_async
 async def test_a_reply_that_came_while_no_process_was_there_is_not_lost(cluster: Cluster) -> None:
     store, key = MemoryStore(), ApprovalKey.generate()
     async with calling(cluster.ask(), store=store, key=key) as app:
@@ -115,7 +115,7 @@ async def test_a_reply_that_came_while_no_process_was_there_is_not_lost(cluster:
         assert (await ended(app, waiting.invocation_id)).structured_content == {"text": "while you slept"}
 
 
-@played
+@run_async
 async def test_poison_in_a_topic_does_not_stop_it(cluster: Cluster, tmp_path: Path) -> None:
     async with calling(cluster.ask(), aside=tmp_path) as app:
         waiting = await parked(app, "ask")
@@ -128,7 +128,7 @@ async def test_poison_in_a_topic_does_not_stop_it(cluster: Cluster, tmp_path: Pa
     assert record["native"]["topic"] == cluster.replies
 
 
-@played
+@run_async
 async def test_avro_goes_out_and_comes_back(cluster: Cluster) -> None:
     fastavro = pytest.importorskip("fastavro")
     import io  # noqa: PLC0415
@@ -152,7 +152,7 @@ async def test_avro_goes_out_and_comes_back(cluster: Cluster) -> None:
         assert result.error.error_code == "reply_unreadable"
 
 
-@played
+@run_async
 async def test_brokers_are_judged_before_they_are_dialled(cluster: Cluster) -> None:
     async with calling(cluster.ask(), allow=()) as app:
         result = await run(app, "ask")
@@ -160,7 +160,7 @@ async def test_brokers_are_judged_before_they_are_dialled(cluster: Cluster) -> N
         assert (result.error.error_class, result.error.error_code) == ("policy_blocked", "address_forbidden")
 
 
-@played
+@run_async
 async def test_brokers_that_a_cluster_advertises_are_judged_too(cluster: Cluster) -> None:
     first, second = cluster.brokers.split(",")
     tool = queue_tool("fire", "kafka", f"kafka://{first}/{cluster.jobs}")
@@ -170,7 +170,7 @@ async def test_brokers_that_a_cluster_advertises_are_judged_too(cluster: Cluster
         assert (result.error.error_class, result.error.error_code) == ("policy_blocked", "address_forbidden")
 
 
-@played
+@run_async
 async def test_credentials_that_a_broker_cannot_take(cluster: Cluster) -> None:
     """The mock brokers know no SASL: what is asked of them is refused, and the password is told nobody."""
     said = {"credentials": account(), "x-security-protocol": "SASL_PLAINTEXT"}
@@ -185,7 +185,7 @@ async def test_credentials_that_a_broker_cannot_take(cluster: Cluster) -> None:
         assert (result.error.error_class, result.error.error_code) == ("credential_missing", "credential_shape")
 
 
-@played
+@run_async
 async def test_nobody_there() -> None:
     async with calling(queue_tool("fire", "kafka", "kafka://127.0.0.1:1/jobs")) as app:
         result = await run(app, "fire")
@@ -193,13 +193,13 @@ async def test_nobody_there() -> None:
         assert result.error.error_class == "dependency_unavailable"
 
 
-@played
+@run_async
 async def test_a_probe_tells_the_topic(cluster: Cluster) -> None:
     async with calling(cluster.ask()) as app:
         assert cluster.jobs in await probed(app, "ask")
 
 
-@played
+@run_async
 async def test_a_message_that_is_too_large_is_refused_before_it_is_sent(cluster: Cluster) -> None:
     async with calling(cluster.ask()) as app:
         with pytest.raises(ExecutionFailed) as caught:

@@ -1,4 +1,4 @@
-"""Tools that wait until a test lets them go, and what they were seen doing at the same time."""
+"""Tools that wait until a test opens their gate, and the order in which their runs began and ended."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from ferrule.app.app import App
 
 
-async def until(condition: Callable[[], object]) -> None:
-    """Wait until something is so; the test's own time limit ends it."""
+async def wait_until(condition: Callable[[], object]) -> None:
+    """Waits for a condition; the test's own time limit ends it."""
     while not condition():
         await asyncio.sleep(0.001)
 
 
-def in_flight(app: App, tool_id: str = "") -> list[str]:
-    """The ids of the calls in flight."""
+def list_calls_in_flight(app: App, tool_id: str = "") -> list[str]:
+    """Lists the ids of the calls in flight."""
     calls = app.services.live.calls.values()
     return [live.call.invocation_id for live in calls if tool_id in ("", live.call.prepared.tool_id)]
 
 
-class Bench:
-    """What tools do side by side: each run says when it began and ended, and waits while its gate is shut.
+class GatedRuns:
+    """Runs side by side: each records its beginning and end, and waits while its gate is closed.
 
     Runs are named by the argument `city`.
     """
@@ -36,22 +36,22 @@ class Bench:
         self._gates: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._shut = set(shut)
 
-    def shut(self, *names: str) -> None:
-        """Let runs of these names wait."""
+    def close_gates(self, *names: str) -> None:
+        """Makes runs of these names wait."""
         self._shut.update(names)
 
-    def let_go(self, *names: str) -> None:
-        """Let them end; all of them without a name."""
+    def open_gates(self, *names: str) -> None:
+        """Lets runs of these names end; all of them without a name."""
         for name in names or tuple(self._shut):
             self._gates[name].set()
 
     def has_begun(self, *names: str) -> bool:
-        """True once they all run, or ran."""
+        """Returns True once they all run, or ran."""
         return all(f"+{name}" in self.seen for name in names)
 
     @property
     def running(self) -> set[str]:
-        """What runs now."""
+        """The names of the current runs."""
         return {step[1:] for step in self.seen if step[0] == "+"} - {step[1:] for step in self.seen if step[0] == "-"}
 
     async def work(self, arguments: dict[str, Any]) -> Any:
@@ -71,7 +71,7 @@ class Bench:
         return {"city": name}
 
 
-def overlaps(seen: list[str], one: str, other: str) -> bool:
-    """True when two runs were there at the same time."""
+def have_overlapped(seen: list[str], one: str, other: str) -> bool:
+    """Returns True when two runs were in flight at the same time."""
     spans = {name: (seen.index(f"+{name}"), seen.index(f"-{name}")) for name in (one, other)}
     return spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]

@@ -1,4 +1,4 @@
-"""AML tools with a transport, and an app that really calls what stands behind them."""
+"""AML tools with a transport, and an app that really calls their upstreams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
-from tests.spec.scene import Scene, Spy
+from tests.spec.running_app import RecordingExecutor, RunningApp
 
 LOCAL = Settings(network=NetworkSettings(allow=("127.0.0.1",)))
 ALLOWED = '[[rules]]\nid = "all"\ndecision = "allow"\ntool = "*"\n'
@@ -45,7 +45,7 @@ def tool_file(
     return {f"tools/{tool_id}.tool.md": f"---\n{json.dumps(said)}\n---\n"}
 
 
-def rest(
+def rest_transport(
     url: str, endpoint: str = "POST /x", credentials: Mapping[str, Any] | None = None, **said: Any
 ) -> dict[str, Any]:
     """A transport of type `rest-api`."""
@@ -53,14 +53,14 @@ def rest(
 
 
 @asynccontextmanager
-async def behind(
+async def running_aml_app(
     files: Mapping[str, str], environment: Mapping[str, str] | None = None, **parts: Any
-) -> AsyncIterator[Scene]:
-    """A caller of these tools, who may call them all and reach this machine."""
+) -> AsyncIterator[RunningApp]:
+    """Runs an app with these tools for a caller who may call them all and reach this machine."""
     caller = parts.pop("caller", {})
     given: dict[str, Any] = {"settings": LOCAL, "policy": ALLOWED, **parts}
     async with memory_app(definitions=dict(files), environment=environment or {}, **given) as app:
-        yield Scene(app, Spy(), app.surface(**({"principal": "ada"} | caller)))
+        yield RunningApp(app, RecordingExecutor(), app.surface(**({"principal": "ada"} | caller)))
 
 
 class WarpedLoop(asyncio.SelectorEventLoop):
@@ -72,8 +72,8 @@ class WarpedLoop(asyncio.SelectorEventLoop):
         return super().time() + self.ahead
 
 
-def warped(story: Callable[[WarpedLoop], Awaitable[None]]) -> None:
-    """Play a story whose hours pass as it says; it has twenty real seconds."""
+def run_with_warped_clock(story: Callable[[WarpedLoop], Awaitable[None]]) -> None:
+    """Runs a story on a clock it can put forward; it has twenty real seconds."""
 
     async def bounded() -> None:
         loop = asyncio.get_running_loop()
@@ -90,7 +90,7 @@ def warped(story: Callable[[WarpedLoop], Awaitable[None]]) -> None:
 
 
 def _watchdog(loop: asyncio.AbstractEventLoop, playing: asyncio.Future[None]) -> threading.Timer:
-    """Ends what hangs by the real clock."""
+    """Cancels a hanging story by the real clock."""
     timer = threading.Timer(20, loop.call_soon_threadsafe, (playing.cancel,))
     timer.daemon = True
     timer.start()

@@ -1,4 +1,4 @@
-"""One app in memory, one caller, one executor that remembers: what the tests of the standards' ids are played with."""
+"""An app in memory with one caller and an executor that records: the base of the tests of the standards' ids."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ REQUIRED = {
 """The required fields of the standard's records."""
 
 
-def played(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """An async test as a plain one, with an end."""
+def run_async(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Wraps an async test as a plain one with a time limit."""
 
     @wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -56,8 +56,8 @@ def played(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
     return run
 
 
-def made(name: str = "search", schema: Mapping[str, Any] = CITY, **said: Any) -> Tool:
-    """A tool as an Agent Tool declaration compiles to. `said`: fields of `Tool`, safety facts, or parts of the payload
+def make_tool(name: str = "search", schema: Mapping[str, Any] = CITY, **said: Any) -> Tool:
+    """Makes a tool as compiled from an Agent Tool declaration. `said`: fields of `Tool`, safety facts, or parts of the payload
     (`interface`, `input_contract`, `output_contract`, `permission_profile`, …)."""
     stated = {fact: said.pop(fact) for fact in FACT_NAMES if fact in said}
     fields = {field: said.pop(field) for field in Tool.__struct_fields__ if field in said}
@@ -84,15 +84,15 @@ def made(name: str = "search", schema: Mapping[str, Any] = CITY, **said: Any) ->
     return Tool(**(usual | fields))
 
 
-class Spy(ScriptedExecutor):
+class RecordingExecutor(ScriptedExecutor):
     """Runs everything but Ferrule's own tools and Python functions."""
 
     def can_run(self, tool: Tool) -> bool:
         return tool.dialect not in ("ferrule", "python") and super().can_run(tool)
 
 
-class Scene:
-    """A caller's surface, what stands behind it, and what its calls leave in the ledger."""
+class RunningApp:
+    """A caller's surface, the app and executor behind it, and the records its calls leave in the ledger."""
 
     def __init__(self, app: App, executor: ScriptedExecutor, surface: SurfaceHandle) -> None:
         self.app = app
@@ -105,53 +105,53 @@ class Scene:
         return bool(self.executor.ran)
 
     async def call(self, name: str = "search", arguments: Any = BERN, **options: Any) -> Result:
-        """A call that ends at once."""
+        """Makes a call that ends at once."""
         outcome = await self.surface.call(name, arguments, **options)
         assert isinstance(outcome, Result), outcome
         return outcome
 
-    async def parked(self, name: str = "search", arguments: Any = BERN, **options: Any) -> Pending:
-        """A call that waits."""
+    async def park(self, name: str = "search", arguments: Any = BERN, **options: Any) -> Pending:
+        """Makes a call that parks."""
         outcome = await self.surface.call(name, arguments, **options)
         assert isinstance(outcome, Pending), outcome
         return outcome
 
-    async def answered(self, verdict: Any = True, **who: Any) -> Result:
-        """What became of the one waiting call once a person answered."""
+    async def answer(self, verdict: Any = True, **who: Any) -> Result:
+        """Answers the one parked call as a person and returns its result."""
         outcomes = await ScriptedApprover(self.app, verdict, **who).work()
         assert len(outcomes) == 1, outcomes
         assert isinstance(outcomes[0], Result), outcomes
         return outcomes[0]
 
-    async def record(self, of: Result | Pending | str) -> dict[str, Any]:
-        """The invocation record."""
+    async def read_record(self, of: Result | Pending | str) -> dict[str, Any]:
+        """Reads the invocation record."""
         return make_invocation_record(Story(await self.app.store.rows_of(_id(of))))
 
-    async def whole(self, of: Result | Pending | str) -> dict[str, Any]:
-        """The invocation record with what the call said while it ran, and what became of requests to stop it."""
+    async def read_full_record(self, of: Result | Pending | str) -> dict[str, Any]:
+        """Reads the invocation record with progress messages and cancellation requests."""
         await self.app.store.flush()
         rows, news = await self.app.store.rows_of(_id(of)), await self.app.store.news_of(_id(of))
         return make_invocation_record(Story(rows, news))
 
-    async def story(self, of: Result | Pending | str) -> Story:
-        """Everything the ledger knows about a call."""
+    async def read_story(self, of: Result | Pending | str) -> Story:
+        """Reads everything the ledger knows about a call."""
         return Story(await self.app.store.rows_of(_id(of)))
 
-    async def decisions(self, of: Result | Pending | str) -> list[dict[str, Any]]:
-        """The records of its decisions."""
-        story = await self.story(of)
+    async def read_decisions(self, of: Result | Pending | str) -> list[dict[str, Any]]:
+        """Reads the records of its decisions."""
+        story = await self.read_story(of)
         return [each.to_record(story.invocation_id, number) for number, each in enumerate(story.decisions)]
 
-    async def states(self, of: Result | Pending | str) -> list[str]:
-        """The states it went through."""
-        return [move["to"] for move in (await self.record(of))["status_transitions"]]
+    async def read_states(self, of: Result | Pending | str) -> list[str]:
+        """Reads the states it went through."""
+        return [move["to"] for move in (await self.read_record(of))["status_transitions"]]
 
-    async def trace(self, of: Result | Pending | str) -> list[str]:
-        """The phases that ran, in order."""
-        return [run.phase for run in (await self.story(of)).phases if run.is_run]
+    async def read_phases(self, of: Result | Pending | str) -> list[str]:
+        """Reads the phases that ran, in order."""
+        return [run.phase for run in (await self.read_story(of)).phases if run.is_run]
 
-    async def events(self, of: Result | Pending | None = None, level: Any = "standard") -> list[Event]:
-        """The events of a call, or of everything."""
+    async def read_events(self, of: Result | Pending | None = None, level: Any = "standard") -> list[Event]:
+        """Reads the events of a call, or all events."""
         await self.app.store.flush()
         rows = await self.app.store.rows_of(_id(of)) if of is not None else await self.app.store.rows_after(0, 10_000)
         return [event for row in rows for event in expand_row(row, source="test", level=level)]
@@ -162,7 +162,7 @@ def _id(of: Result | Pending | str) -> str:
 
 
 @asynccontextmanager
-async def scene(
+async def running_app(
     *tools: Any,
     script: Mapping[str, Any] | None = None,
     default: Any = "done",
@@ -171,18 +171,18 @@ async def scene(
     executors: Sequence[Any] = (),
     readiness: Readiness | None = None,
     **parts: Any,
-) -> AsyncIterator[Scene]:
-    """An app with these tools. `script` and `default`: what the executor does. `caller`: the surface's context.
-    `readiness`: what this process has, where it is not simply what its executors can run."""
-    executor = Spy(script, default)
-    given: Any = {"tools": tools or (made(),), "executors": (*executors, executor), "policy": policy, **parts}
+) -> AsyncIterator[RunningApp]:
+    """Runs an app with these tools. `script` and `default`: the executor's answers. `caller`: the surface's context.
+    `readiness`: replaces the readiness of the app's executors."""
+    executor = RecordingExecutor(script, default)
+    given: Any = {"tools": tools or (make_tool(),), "executors": (*executors, executor), "policy": policy, **parts}
     async with memory_app(**given) as app:
         if readiness is not None:
             app._parts.readiness = readiness
-        yield Scene(app, executor, app.surface(**({"principal": "ada"} | dict(caller or {}))))
+        yield RunningApp(app, executor, app.surface(**({"principal": "ada"} | dict(caller or {}))))
 
 
-class TestHook:
+class FunctionHook:
     """A hook by a function; `event` and `tool` say when it runs."""
 
     __test__ = False
@@ -204,8 +204,8 @@ class TestHook:
         return self._run(told)
 
 
-def has_required(kind: str, record: Mapping[str, Any]) -> None:
-    """Every required field is there, as a text that says something."""
+def assert_required(kind: str, record: Mapping[str, Any]) -> None:
+    """Asserts that every required field is a non-empty text."""
     for field in REQUIRED[kind]:
         assert isinstance(record.get(field), str), f"{kind} record without {field}: {record}"
         assert record[field], f"{kind} record with an empty {field}"
