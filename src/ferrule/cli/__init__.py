@@ -71,7 +71,7 @@ OK, PROBLEMS_FOUND, COULD_NOT_RUN = 0, 1, 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command line and give its exit code."""
+    """Runs one command line and returns its exit code."""
     # Not list(…): once the command of that name is loaded, `list` means its module here.
     words = [*(sys.argv[1:] if arguments is None else arguments)]
     _open_closed_streams()
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def help_text() -> str:
-    """What `ferrule --help` prints."""
+    """Returns the text of `ferrule --help`."""
     lines = [
         "Usage: ferrule COMMAND [OPTIONS] [ARGUMENTS]",
         "",
@@ -135,7 +135,7 @@ def _print(text: str) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Whoever closes the output (`>&-`) wants the exit code alone; Python leaves None where the stream should be."""
+    """Opens a null device for a closed output (`>&-`), where Python leaves None: the caller wants the exit code alone."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  open until the end
     if sys.stderr is None:

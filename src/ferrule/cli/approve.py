@@ -85,7 +85,7 @@ async def _approve(
     seen: bytes | None,
     resume: bool,
 ) -> tuple[InboxAnswer, str | None]:
-    """What came of it, and why the call does not go on all the same, if that is known."""
+    """Approves a call; returns the outcome, and why the call still does not resume, if that is known."""
     async with open_inbox(path) as desk:
         call = await desk.inbox.resolve(prefix)
         waiting = await desk.inbox.get(call)
@@ -101,7 +101,7 @@ async def _approve(
 
 
 async def _wait_elsewhere(app: App, answered: InboxAnswer) -> InboxAnswer:
-    """Waits for a call that another process took up first: whoever waits there runs what is approved here."""
+    """Waits for a call that another process resumed first: one that waits there runs what is approved here."""
     result = answered.result
     while (
         isinstance(result, Pending)

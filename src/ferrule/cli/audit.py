@@ -209,7 +209,7 @@ def _describe_verdict(finding: AuditFinding) -> str:
 
 
 def _forget_payloads(workspace: str, calls: set[str]) -> None:
-    """Destroy what is stored of calls outside the ledger."""
+    """Destroys the payloads of calls outside the ledger."""
     opened = Workspace.open(workspace)
     store = FilePayloads(opened.root / opened.settings.results.path, Clock().now)
     asyncio.run(store.forget(calls))

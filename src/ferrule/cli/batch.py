@@ -131,7 +131,7 @@ async def _batch(
 
 
 def _join_policy(written: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The policy of the file, with what the command line says instead."""
+    """Returns the policy of the file, with the changes of the command line."""
     policy = dict(written)
     if options["sibling_policy"] is not None:
         policy["sibling_failure_policy"] = options["sibling_policy"]

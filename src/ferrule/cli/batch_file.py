@@ -1,4 +1,4 @@
-"""Reads the calls of a batch from a file: JSON, YAML or JSON lines. Mistakes are told with their line, all of them at once."""
+"""Reads the calls of a batch from a file: JSON, YAML or JSON lines. Reports all errors at once, with their lines."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MEANT = {"tool": "name", "tool_name": "name", "input": "arguments", "args": "ar
 
 
 class BatchFile(NamedTuple):
-    """What a file asks for."""
+    """The calls of a file, and their policy."""
 
     calls: list[CallRequest]
     policy: dict[str, Any]
 
 
 class _SourceValue(NamedTuple):
-    """A piece of the file: a document, and where the value in question stands in it."""
+    """A value of the file: its document, and its path in it."""
 
     document: Document
     first_line: int
@@ -46,7 +46,7 @@ class _SourceValue(NamedTuple):
 
 
 class _FileErrors:
-    """Everything that is wrong with a file."""
+    """The errors of a file."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -55,17 +55,17 @@ class _FileErrors:
     def add(
         self, written: _SourceValue, path: Path, message: str, hint: str | None = None, *, on_key: bool = False
     ) -> None:
-        """Something is wrong with the value at a path."""
+        """Adds an error about the value at a path."""
         finding = Finding("batch", (*written.path, *path), message, hint=hint, on_key=on_key)
         span = locate(written.document, [finding])[0].span
         self.at(written.first_line + span.line - 1, span.column, message, hint)
 
     def at(self, line: int, column: int, message: str, hint: str | None = None) -> None:
-        """Something is wrong at a place."""
+        """Adds an error at a line."""
         self.found.append((line, column, f"{message}; {hint}" if hint else message))
 
     def refuse(self) -> None:
-        """Raises BatchError if anything is wrong."""
+        """Raises BatchError if there are errors."""
         if not self.found:
             return
         file = sanitize(self.file)
@@ -75,7 +75,7 @@ class _FileErrors:
 
 
 def read_batch(file: str) -> BatchFile:
-    """The calls in a file, `-` for standard input. Raises BatchError, WorkspaceError."""
+    """Reads the calls in a file, `-` for standard input. Raises BatchError, WorkspaceError."""
     data = _read_bytes(file)
     mistakes = _FileErrors("<stdin>" if file == "-" else file)
     written, policy = _split_calls(file, data, mistakes)
@@ -105,7 +105,7 @@ def _read_bytes(file: str) -> bytes:
 
 
 def _split_calls(file: str, data: bytes, mistakes: _FileErrors) -> tuple[list[_SourceValue], _SourceValue | None]:
-    """The calls as they are written, and the policy beside them."""
+    """Returns the calls as written, and the policy beside them."""
     if file.lower().endswith(_LINES) or (not file.lower().endswith(_YAML) and _are_lines(data)):
         return [*_read_lines(data, mistakes)], None
     is_json = not file.lower().endswith(_YAML) and data.lstrip()[:1] in (b"{", b"[")
@@ -138,7 +138,7 @@ def _read_lines(data: bytes, mistakes: _FileErrors) -> Iterator[_SourceValue]:
 
 
 def _read_document(data: bytes, first_line: int, name: str, mistakes: _FileErrors) -> Document | None:
-    """The one document of a text. What cannot be read, or is written twice, is a mistake."""
+    """Reads the single document of a text. Invalid text and duplicate keys are errors."""
     documents = read(Source(name, data))
     for document in documents:
         for issue in document.issues:
@@ -201,7 +201,7 @@ def _read_call(written: _SourceValue, mistakes: _FileErrors) -> CallRequest | No
 
 
 def _read_fields(written: _SourceValue, known: Mapping[str, Any], what: str, mistakes: _FileErrors) -> dict[str, Any]:
-    """The members of a mapping that can be used, each of its own type."""
+    """Returns the valid members of a mapping."""
     found: dict[str, Any] = {}
     for key, value in written.value.items():
         field = known.get(key)
@@ -223,7 +223,7 @@ def _read_fields(written: _SourceValue, known: Mapping[str, Any], what: str, mis
 
 
 def _check_names(written: list[_SourceValue], calls: list[CallRequest], mistakes: _FileErrors) -> None:
-    """Ids are given once, and what a call depends on is there."""
+    """Checks that ids are unique, and dependencies exist."""
     names: dict[str, int] = {}
     for number, call in enumerate(calls):
         name = call.id or str(number)

@@ -39,12 +39,12 @@ def command(path: str, output: str | None, format: str, now: str | None) -> int:
 
 
 def find_key_file() -> str | None:
-    """The private key the environment names."""
+    """Returns the private key file that the environment names."""
     return os.environ.get(KEY_VARIABLE) or None
 
 
 def show_refusal(refused: BuildRefused, format: str) -> int:
-    """Show why nothing was built; gives the exit code."""
+    """Prints why nothing was built, and returns the exit code."""
     if isinstance(refused.report, Report):
         write_report(refused.report, format=format)
     click.echo(f"ferrule: {refused}", err=True)
@@ -52,7 +52,7 @@ def show_refusal(refused: BuildRefused, format: str) -> int:
 
 
 def key_lines(built: BuildResult) -> list[str]:
-    """What happened to keys on the way, so that nobody is trusted unnoticed."""
+    """Yields lines about keys that were made or trusted, so that no trust goes unnoticed."""
     lines = []
     if built.new_key is not None:
         lines.append(f"made a new key, {show_path(str(built.new_key))}; keep it secret")
@@ -64,7 +64,7 @@ def key_lines(built: BuildResult) -> list[str]:
 
 
 def build_lines(built: BuildResult) -> str:
-    """The outcome in words."""
+    """Describes the outcome in words."""
     lines = key_lines(built)
     warnings = built.report.summary.warnings
     if warnings:
@@ -79,7 +79,7 @@ def build_lines(built: BuildResult) -> str:
 
 
 def as_dict(built: BuildResult) -> dict[str, object]:
-    """The outcome for programs."""
+    """Returns the outcome as JSON."""
     return {
         "catalog": show_path(str(built.path)),
         "digest": built.digest,

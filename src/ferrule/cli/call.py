@@ -45,7 +45,7 @@ _FAR = 5
 
 
 def parse_arguments(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
-    """The arguments these options name. Raises UsageError for an option that is no field of the tool."""
+    """Parses options into arguments. Raises UsageError for an option that is no field of the tool."""
     schema = root_references(schema)
     properties = schema.get("properties")
     fields = properties if isinstance(properties, dict) else {}
@@ -70,7 +70,7 @@ def parse_arguments(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _take_value(left: list[str], schema: Any, name: str) -> str:
-    """The value after an option; a yes-or-no field alone means yes."""
+    """Takes the value after an option; a boolean field alone means true."""
     is_flag = "boolean" in _list_types(schema)
     if left and (not left[0].startswith("--")) and not (is_flag and left[0] not in ("true", "false")):
         return left.pop(0)
@@ -105,7 +105,7 @@ def _parse_value(value: str, schema: Any, field: str) -> Any:
 
 
 def _resolve_shape(field: Any, references: SchemaReferences, depth: int = 0) -> Any:
-    """A field's schema with its type told outright: behind a reference into the same schema, or one of alternatives."""
+    """Resolves a field's schema to one with a type, through references and alternatives."""
     if not isinstance(field, dict) or depth > _FAR:
         return field
     if "$ref" in field:
@@ -162,7 +162,7 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
 
 
 def _decode_word(word: str) -> str:
-    """A word as it was typed: Python takes it for something else where the locale knows no UTF-8."""
+    """Decodes a word as it was typed, for locales without UTF-8."""
     return os.fsencode(word).decode(errors="replace")
 
 

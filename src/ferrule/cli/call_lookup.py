@@ -1,4 +1,4 @@
-"""Looks into a workspace's ledger: opens it, finds calls, pages through them. For commands that only read."""
+"""Reads a workspace's ledger for commands: opens it, finds calls, pages through them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _CALLS = tuple(sorted(CALL_KINDS))
 
 
 def open_ledger(path: str) -> AbstractAsyncContextManager[Store]:
-    """The ledger of the workspace around a path, without its catalog and policy."""
+    """Opens the ledger of the workspace around a path, without its catalog and policy."""
     from ferrule.app.ledger_file import open_store
 
     return open_store(path)
 
 
 async def list_latest_rows(store: Store) -> AsyncIterator[StoredEntry]:
-    """The last row of each call, newest first; a page at a time."""
+    """Yields the last row of each call, newest first, a page at a time."""
     seen: set[str] = set()
     before: int | None = None
     while rows := await store.rows_before(before, _PAGE, kinds=_CALLS):
@@ -46,12 +46,12 @@ async def list_latest_rows(store: Store) -> AsyncIterator[StoredEntry]:
 
 
 async def rows_of(store: Store, last: StoredEntry) -> list[StoredEntry]:
-    """All rows of the call a row is the last of, or news of."""
+    """Returns all rows of the call that a row belongs to."""
     return [last] if last.kind == "call" else await store.rows_of(last.call)
 
 
 async def find_call(store: Store, word: str) -> list[StoredEntry]:
-    """The rows of the call a word names: its id, the beginning of one, or `last`. Raises WorkspaceError."""
+    """Finds the rows of a call by its id, the beginning of one, or `last`. Raises WorkspaceError."""
     if word == "last":
         return await _find_newest(store)
     rows = await store.rows_of(word)
@@ -63,7 +63,7 @@ async def find_call(store: Store, word: str) -> list[StoredEntry]:
 
 
 async def find_new_call(store: Store, word: str) -> list[StoredEntry]:
-    """The same for a call that may have begun this moment: it is in the ledger once it has run for a quarter of a second."""
+    """Finds a call that may just have begun: it is in the ledger after a quarter of a second, so this waits that long."""
     until = time.monotonic() + (_NEW_SECONDS if _WHOLE_ID.fullmatch(word) else 0.0)
     while not await store.rows_of(word) and time.monotonic() < until:
         await asyncio.sleep(0.05)
@@ -71,7 +71,7 @@ async def find_new_call(store: Store, word: str) -> list[StoredEntry]:
 
 
 async def _find_newest(store: Store) -> list[StoredEntry]:
-    """The rows of the newest call, which need not have the newest row: an older one may end, or be answered, after it."""
+    """Returns the rows of the newest call. An older call may have a newer row, when it ends or is answered later."""
     found: list[list[StoredEntry]] = []
     async for row in list_latest_rows(store):
         found.append(await rows_of(store, row))
@@ -83,7 +83,7 @@ async def _find_newest(store: Store) -> list[StoredEntry]:
 
 
 async def _find_id(store: Store, word: str) -> str:
-    """The one id that begins with a word."""
+    """Finds the only id that begins with a word."""
     known: list[str] = []
     async for row in list_latest_rows(store):
         known.append(row.call)
@@ -100,14 +100,14 @@ async def _find_id(store: Store, word: str) -> str:
 
 
 def format_clock(at: int) -> str:
-    """A moment for people: `2026-01-31 12:00:00.123` (UTC)."""
+    """Formats a moment: `2026-01-31 12:00:00.123` (UTC)."""
     at = min(at, LAST)
     moment = datetime.fromtimestamp(at // MICROSECONDS, UTC)
     return f"{moment:%Y-%m-%d %H:%M:%S}.{at % MICROSECONDS // 1000:03d}"
 
 
 def format_duration(milliseconds: float | None) -> str:
-    """A duration for people: `0.4 ms`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
+    """Formats a duration: `0.4 ms`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
     if milliseconds is None:
         return "-"
     if milliseconds < 10:

@@ -1,7 +1,7 @@
 """Calls from the command line: the options that say who calls, the surface they get, and one call watched to its end.
 
 Used by `call`, `batch` and other commands about calls. Ctrl-C asks calls to stop, then leaves, then ends the process;
-SIGTERM gives them a moment. It tells what came of a request to stop. It does not know how a call is shown.
+SIGTERM gives them a moment. It reports the outcome of a request to stop. It does not know how a call is shown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEFT = 130
 
 
 class StoppedWatching(Exception):
-    """Whoever watched did not wait for the end."""
+    """The person who watched left before the end."""
 
 
 class Interrupts:
@@ -57,7 +57,7 @@ class Interrupts:
             self._loop.remove_signal_handler(signal.SIGINT)
 
     async def wait(self, work: asyncio.Task[Any]) -> Any:
-        """What the work gives. Raises Left when nobody wants to wait for it any more."""
+        """Waits for a task and returns its result. Raises StoppedWatching when the person leaves."""
         await asyncio.wait({work, self._left}, return_when=asyncio.FIRST_COMPLETED)
         asking = {self._asking} if self._asking is not None else set()
         if not work.done():
@@ -86,7 +86,7 @@ _PATIENCE_SECONDS = 2.0
 
 @contextmanager
 def stop_on_sigterm(app: App) -> Iterator[None]:
-    """While it is entered, SIGTERM ends the calls of this process, and cancels the running task if one of them goes on."""
+    """Ends the calls of this process on SIGTERM, and cancels the running task if one of them does not stop."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
 
@@ -107,14 +107,14 @@ def stop_on_sigterm(app: App) -> Iterator[None]:
 
 
 class CliCaller(NamedTuple):
-    """The workspace running, and what the caller may use of it."""
+    """The open workspace, and the surface of the caller."""
 
     app: App
     surface: SurfaceHandle
 
 
 def parse_seconds(context: click.Context, parameter: click.Parameter, given: float | None) -> float | None:
-    """A number of seconds that can be waited. Raises UsageError."""
+    """Checks a number of seconds to wait. Raises UsageError."""
     if given is None or 0 <= given < math.inf:
         return given
     raise click.UsageError(f"--{parameter.name} takes a number of seconds from 0 on, not {given:g}")
@@ -135,7 +135,7 @@ _OPTIONS = (
 
 
 def caller_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options that say who calls, and how long to wait for an approval."""
+    """Adds the options for the caller, and for how long to wait for an approval."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -143,7 +143,7 @@ def caller_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @asynccontextmanager
 async def open_caller(path: str, options: dict[str, Any]) -> AsyncIterator[CliCaller]:
-    """The workspace around a path and a surface for whoever the options name. Raises FerruleError."""
+    """Opens the workspace around a path, with a surface for the caller of the options. Raises FerruleError."""
     workspace = Workspace.open(path)
     workspace.demand_policy_engine()
     if not options["is_built"] and is_stale(workspace):
@@ -166,7 +166,7 @@ async def open_caller(path: str, options: dict[str, Any]) -> AsyncIterator[CliCa
 
 
 def load_if_deferred(surface: SurfaceHandle, tool: str) -> None:
-    """Whoever types a tool's name has found it already."""
+    """Loads a deferred tool: a person who types its name has found it already."""
     entry = surface.surface.find(tool)
     if entry is not None and entry.standing == "deferred":
         surface.select([tool])
@@ -179,7 +179,7 @@ INTERRUPTED = "interrupted with Ctrl-C"
 async def call_and_watch(
     app: App, surface: SurfaceHandle, tool: str, arguments: dict[str, Any] | bytes, view: View, **options: Any
 ) -> Result | Pending:
-    """Make a call and watch it. Raises Left when nobody waits for its end."""
+    """Makes a call and watches it. Raises StoppedWatching when the person leaves before its end."""
     run = await surface.begin(tool, arguments, **options)
     call_id = run.invocation_ids[0]
     with view:
@@ -208,12 +208,12 @@ async def _wait_for_end(app: App, run: BatchRun, view: View) -> Result | Pending
 
 
 def is_in_background(app: App, outcome: Result | Pending) -> bool:
-    """True for a call that still runs in this very process, though its caller got an answer."""
+    """True for a call that still runs in this process, though its caller got an answer."""
     return isinstance(outcome, Pending) and outcome.invocation_id in app.services.live.calls
 
 
 async def wait_for_background(app: App, outcome: Result | Pending) -> Result | Pending:
-    """What was given, or the end of a call in the background: it runs in this process, which therefore has to stay."""
+    """Returns an answer; for a call in the background waits for its end first, because it runs in this process."""
     if isinstance(outcome, Pending) and is_in_background(app, outcome):
         return await app.calls.wait_for_result(outcome, math.inf)
     return outcome
@@ -230,6 +230,6 @@ async def _ask_to_stop(surface: SurfaceHandle, call_id: str, view: View) -> None
 
 
 def describe_cancellation(cancellation: Cancellation) -> str:
-    """What became of a request to stop, in words."""
+    """Describes the outcome of a request to stop."""
     word = {"canceled": "canceled", "cancel_failed": "not canceled", "requested": "not stopped yet"}
     return f"{word[cancellation.outcome]}: {sanitize(cancellation.message)}"

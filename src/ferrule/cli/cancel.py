@@ -76,7 +76,7 @@ async def _request_cancellation(
 
 
 def _choose_owner(identity: Identity) -> str | None:
-    """Whose calls somebody may cancel; None for anybody's. Raises AccessError."""
+    """Returns the principal whose calls may be canceled; None for everybody's. Raises AccessError."""
     if ADMIN in identity.scopes:
         return None
     if CALL in identity.scopes:

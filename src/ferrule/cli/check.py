@@ -14,7 +14,7 @@ from ferrule.workspace.workspace import Workspace, group_by_workspace, join_repo
 
 
 class CheckOptions(NamedTuple):
-    """What the user asked for."""
+    """The options of a check."""
 
     paths: tuple[str, ...]
     format: str
@@ -84,20 +84,20 @@ def command(
 
 
 def _check_afresh(request: CheckOptions, is_strict: bool) -> int:
-    """One check with the settings as they are now."""
+    """Checks once, with the present settings."""
     workspace = Workspace.open(request.paths[0] if request.paths else ".")
     return check(workspace, request._replace(is_strict=is_strict or workspace.settings.check.strict))
 
 
 def check(workspace: Workspace, request: CheckOptions) -> int:
-    """One check, shown; gives the exit code."""
+    """Checks once, prints the report, and returns the exit code."""
     report = check_with_progress(workspace, request)
     write_report(report, format=request.format, output=request.output, is_strict=request.is_strict)
     return exit_code(report, request)
 
 
 def check_with_progress(workspace: Workspace, request: CheckOptions) -> Report:
-    """One check, with a progress bar if it takes long."""
+    """Checks once, with a progress bar if it takes long."""
     with ProgressBar() as progress:
         if len(request.paths) < 2:
             _refuse_settings(workspace, request.paths)
@@ -124,7 +124,7 @@ def _refuse_settings(workspace: Workspace, paths: Sequence[str | Path]) -> None:
 
 
 def exit_code(report: Report, request: CheckOptions) -> int:
-    """0 for a clean report, 1 otherwise."""
+    """Returns 0 for a clean report, 1 otherwise."""
     return int(report.has_errors or (request.is_strict and report.summary.warnings > 0))
 
 

@@ -1,4 +1,4 @@
-"""`ferrule completion SHELL`, and the answers the script asks for while somebody types. Both are click's own, over our table."""
+"""`ferrule completion SHELL`, and the completions its script asks for. Both are click's own, over our table."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class CommandTable(click.Group):
     """The commands as a click group that loads a command only when it is asked for."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        """Every name, in the order of `--help`."""
+        """Returns every name, in the order of `--help`."""
         return [entry[0] for entry in COMMANDS]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """The command of that name. One that cannot be loaded completes to nothing."""
+        """Returns the command of that name; None, so no completions, for one that fails to load."""
         target = next((entry[1] for entry in COMMANDS if entry[0] == name), None)
         return load(target) if target is not None else None
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
-        """Names with their help lines from the table, so that no command is loaded to complete a name."""
+        """Completes names with their help lines from the table, without loading a command."""
         return [
             click.shell_completion.CompletionItem(name, help=summary)
             for name, _, summary, _ in COMMANDS
@@ -49,7 +49,7 @@ def command(shell: str) -> None:
 
 
 def print_completions(instruction: str) -> int:
-    """What the script asked for, on standard output."""
+    """Prints the completions that the script asked for."""
     code = shell_complete(CommandTable(), {}, "ferrule", COMPLETION_VARIABLE, instruction)
     sys.stdout.flush()
     return code

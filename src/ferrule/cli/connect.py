@@ -101,7 +101,7 @@ def _show(app: App, challenge: Challenge, browser: bool) -> None:
 
 
 async def _wait(app: App, challenge: Challenge, timeout: float) -> None:
-    """Wait until it is completed. Raises WorkspaceError."""
+    """Waits until the authorization is complete. Raises WorkspaceError."""
     until = time.monotonic() + timeout
     while (status := app.authorizations.status(challenge.state)) == "pending":
         if time.monotonic() >= until:

@@ -1,4 +1,4 @@
-"""Whose connections a command is about, and how they are shown. Used by `connect`, `connections` and `disconnect`."""
+"""The user of a command about connections, and how connections are shown. For `connect`, `connections` and `disconnect`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def user_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def choose_principal(app: App, named: str | None) -> str:
-    """The principal a command is about. For anybody but oneself it takes the admin scope. Raises AccessError."""
+    """Returns the principal of a command. For other people it requires the admin scope. Raises AccessError."""
     own = Access(app.root).local_agent().principal
     if named is None or named == own:
         return own
@@ -40,7 +40,7 @@ def choose_principal(app: App, named: str | None) -> str:
 
 
 def list_wanted_scopes(app: App, provider: str) -> tuple[str, ...]:
-    """The scopes that tools of the workspace require of a provider."""
+    """Returns the scopes that tools of the workspace require of a provider."""
     found: dict[str, None] = {}
     for listed in app.catalog.list_preferred():
         if listed.tool.dialect in ("oxp", SERVER_DIALECT) and listed.tool.credentials is not None:
@@ -50,7 +50,7 @@ def list_wanted_scopes(app: App, provider: str) -> tuple[str, ...]:
 
 
 def format_connection(connection: UserConnection) -> str:
-    """A connection in one line."""
+    """Formats a connection as one line."""
     scopes = " ".join(connection.scopes) or "no scopes"
     lasts = "renewed by itself" if connection.is_renewable else _until(connection.expires_at)
     since = f"{datetime.fromtimestamp(connection.connected_at, UTC):%Y-%m-%d}"
@@ -58,7 +58,7 @@ def format_connection(connection: UserConnection) -> str:
 
 
 def make_refusal(failed: ExecutionFailed) -> WorkspaceError | SettingsError:
-    """What a command says when a provider cannot be used."""
+    """Makes the error for a provider that cannot be used."""
     kind = SettingsError if failed.error_class == "setup_required" else WorkspaceError
     return kind(failed.message)
 

@@ -1,4 +1,4 @@
-"""`ferrule connections`: what users have authorized and not taken back, without tokens."""
+"""`ferrule connections`: the authorizations of users, without tokens."""
 
 from __future__ import annotations
 

@@ -55,25 +55,25 @@ def command(path: str, url: str | None, no_open: bool) -> None:
 
 
 def make_console_link(access: Access, at: str) -> str:
-    """A link that opens the console once, as whoever runs this command. Raises AccessError."""
+    """Makes a link that opens the console once, as the person who runs this command. Raises AccessError."""
     return f"{at}/console/login?code={access.make_sign_in_code()}"
 
 
 def can_open(environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> bool:
-    """True when a person sits here with a screen: at a terminal, not in CI, and not on a machine that is only reached by text."""
+    """True when a person with a screen is here: at a terminal, not in CI, and not over a remote shell."""
     if environment.get("CI") or not sys.stdout.isatty():
         return False
     return system in _WITH_A_SCREEN or bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
 
 
 def open_browser(link: str) -> None:
-    """Show a page, without waiting: some browsers stay until they are closed."""
+    """Opens a page, without waiting: some browsers run until they are closed."""
     Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
 def find_server(root: Path, settings: ServeSettings) -> str:
-    """The address of the server of this very workspace that answers: the one on the port of the settings, else the newest.
-    Empty when there is none: who answers on the usual port may be another workspace's."""
+    """Returns the address of this workspace's server: on the port of the settings, else the newest; empty for none.
+    Another workspace may answer on the default port, so only noted addresses count."""
     # Links that sign somebody in lead to this machine, or to where the settings say, whatever a note says.
     trusted = {*_HERE.values(), _host(settings)}
     noted = [(urlsplit(address), address) for address in list_addresses(root)]
@@ -86,7 +86,7 @@ def _host(settings: ServeSettings) -> str:
 
 
 def is_served(address: str) -> bool:
-    """True when a server answers at an address. No proxy is asked: it would look from another place."""
+    """True when a server answers at an address, asked without a proxy: that would connect from another machine."""
     try:
         return asyncio.run(_ask_health(parse_url(f"{address}/health"))) == 200
     except (BadUrl, BrokenAnswer, OSError):

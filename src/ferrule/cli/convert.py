@@ -120,7 +120,7 @@ def command(
 
 
 def _refuse_nothing(loaded: LoadedTools, files: Sequence[str], report_as: str, target: str, *, is_aside: bool) -> int:
-    """Where no tool could be read nothing is written."""
+    """Reports that no tool could be read, and writes nothing."""
     report = _report(target, loaded, ConversionResult({}, [], [], {}))
     if report_as == "json" or report.diagnostics:
         _print_report(report, loaded, report_as, is_aside=is_aside)
@@ -145,7 +145,7 @@ def _list_targets() -> int:
 
 
 def _restore_names(file: str | None) -> dict[str, str]:
-    """Changed names to the tools' own, as an earlier conversion left them."""
+    """Returns the tools' own names by the changed ones, from the file of an earlier conversion."""
     if file is None or not Path(file).exists():
         return {}
     try:
@@ -176,7 +176,7 @@ def _report(target: str, loaded: LoadedTools, made: ConversionResult) -> Convers
 
 
 def _is_made_up(loss: Loss, places: Mapping[str, LocatedTool]) -> bool:
-    """True for what a list does not say of its tools: their namespace, and an id made of it, are from the name of its file."""
+    """True for a namespace, or an id made of it, that comes from the name of the file and not from the list."""
     sourced = places.get(loss.tool_id)
     if sourced is None or sourced.tool.dialect not in _LISTS or loss.instead != "dropped":
         return False
@@ -184,7 +184,7 @@ def _is_made_up(loss: Loss, places: Mapping[str, LocatedTool]) -> bool:
 
 
 def _locate_reason(finding: Finding, places: Mapping[str, LocatedTool], written: str) -> Diagnostic:
-    """Why a tool is left out, at the place where the tool is defined; what is about all of them, at what is `written`."""
+    """Locates the reason why a tool is left out where the tool is defined; a reason for all of them at `written`."""
     tool_id = str(finding.path[0]) if finding.path else ""
     sourced = places.get(tool_id)
     line = sourced.line if sourced is not None else 0
@@ -213,7 +213,7 @@ def _deliver(files: Mapping[str, bytes], out: str | None, force: bool) -> None:
 
 
 def _print_report(report: ConversionReport, loaded: LoadedTools, report_as: str, *, is_aside: bool) -> None:
-    """The report, where the result is not."""
+    """Prints the report to the stream that the result does not use."""
     if report_as == "json":
         click.echo(json_text(msgspec.to_builtins(report)), err=is_aside)
         return

@@ -1,4 +1,4 @@
-"""`ferrule diff`: what changed since something was published, and whom it breaks."""
+"""`ferrule diff`: the changes since a release, and the callers they break."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def command(
 
 
 def _difference_lines(difference: CatalogDifference) -> Iterator[str]:
-    """Every changed tool in a few lines."""
+    """Yields a few lines for every changed tool."""
     changes = [change for change in difference.comparison.changes if change.word != "unchanged"]
     yield f"from {difference.published} to {difference.candidate}:"
     yield "\n\n" if changes else " no tool changed\n\n"

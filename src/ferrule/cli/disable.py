@@ -50,7 +50,7 @@ async def _list(path: str) -> None:
 
 
 async def _format_switch(store: Store, switch: Switch) -> str:
-    """A tool with the story of its switch; alone when the row that tells it was pruned."""
+    """Formats a disabled tool with who, when and why; alone when that row was pruned."""
     row = next(iter(await store.rows_after(switch.seq - 1, 1)), None)
     if row is None or row.seq != switch.seq:
         return switch.tool_id

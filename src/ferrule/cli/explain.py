@@ -32,7 +32,7 @@ from ferrule.workspace.workspace import Workspace
 
 
 def review_rules_of(story: Story, workspace: Workspace) -> RuleReview:
-    """Every rule, with whether it fits the call. Without a decision no rule was asked, so none is told."""
+    """Returns the rules of the present policy, and which match the call. Empty for a call without a decision."""
     if not story.decisions:
         return RuleReview()
     try:
@@ -42,7 +42,7 @@ def review_rules_of(story: Story, workspace: Workspace) -> RuleReview:
 
 
 def _load_catalog(workspace: Workspace) -> CatalogView:
-    """The sealed catalog; nothing where none was built."""
+    """Loads the sealed catalog; an empty one where none was built."""
     is_built = (workspace.root / CATALOG_FILE).exists()
     return SealedCatalog(load_catalog(workspace)) if is_built else EmptyCatalog()
 

@@ -1,7 +1,7 @@
 """`ferrule export`: what an agent would see, or the whole catalog, for a provider of models or a framework.
 
-For a framework it writes a short Python program whose tools are those of a surface, called through Ferrule. The report says
-what an export gave, for people and for programs.
+For a framework it writes a short Python program whose tools are those of a surface, called through Ferrule. The report
+lists what was exported, for people and for programs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _USES = {
 
 
 def write_program(framework: str, workspace: str, **caller: str | None) -> str:
-    """The program. `caller`: who the tools are for, as `App.surface` takes it; what is None is not said."""
+    """Writes the program. `caller`: the options of `App.surface`; those that are None are left out."""
     adapter = FRAMEWORKS[framework]
     said = ", ".join(f"{name}={value!r}" for name, value in caller.items() if value is not None)
     return f'''"""The tools of a Ferrule workspace for {framework}: decided, approved and recorded like any other."""
@@ -73,7 +73,7 @@ asyncio.run(main())
 
 
 class OmittedTool(msgspec.Struct, frozen=True):
-    """A tool that the target cannot be told of."""
+    """A tool that the target format cannot express."""
 
     tool_id: str
     why: str
@@ -83,7 +83,7 @@ class OmittedTool(msgspec.Struct, frozen=True):
 
 
 class ExportReport(msgspec.Struct, frozen=True):
-    """What `ferrule export --report json` prints."""
+    """The output of `ferrule export --report json`."""
 
     to: str
     """The provider or framework."""
@@ -100,7 +100,7 @@ class ExportReport(msgspec.Struct, frozen=True):
 
 
 def make_report(exported: Exported, to: str) -> ExportReport:
-    """The report of an export."""
+    """Makes the report of an export."""
     tokens = exported.tokens
     left_out = tuple(
         OmittedTool(str(one.path[0]) if one.path else "", one.message, one.hint) for one in exported.left_out
@@ -110,7 +110,7 @@ def make_report(exported: Exported, to: str) -> ExportReport:
 
 
 def report_lines(report: ExportReport, *, is_counted: bool) -> Iterator[str]:
-    """The report for people; with every tool's count where somebody asked for it."""
+    """Yields the report for people, with every tool's count on request."""
     tokens = report.tokens
     if is_counted:
         every = {**tokens.tools, **{f"{name} (deferred)": count for name, count in tokens.deferred.items()}}
@@ -151,7 +151,7 @@ Exit code: 0 when everything was exported, 1 when a tool had to be left out, 2 w
 
 
 class _ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user asked for."""
+    """The options of an export."""
 
     target: str
     agent: str | None
@@ -282,7 +282,7 @@ def _agents(app: App, path: str) -> list[Tool]:
 
 
 def _choose_principal(app: App) -> tuple[str, str]:
-    """Whoever `ferrule call` calls for. Nothing is made for the sake of looking."""
+    """Returns the principal of `ferrule call`, without making tokens."""
     with suppress(FerruleError):
         if (Path(app.root) / KEYS_FOLDER / TOKENS_FILE).exists():
             identity = Access(app.root).local_agent()

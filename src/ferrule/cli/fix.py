@@ -1,4 +1,4 @@
-"""`ferrule check --fix`: shows what would change, asks, writes, and checks again. `definitions/compiler` decides what is safe."""
+"""`ferrule check --fix`: shows the fixes, asks, writes them, and checks again. `definitions/compiler` decides what is safe."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class FixPlan(NamedTuple):
 
 
 def fixers() -> dict[str, Fixers]:
-    """The fixers of each dialect that has some."""
+    """Returns the fixers of each dialect that has some."""
     return {name: _fixers.get(name) for name in _fixers.names()}
 
 
 def fixable_rules() -> frozenset[str]:
-    """Every rule that some fix answers."""
+    """Returns every rule with a fix."""
     return frozenset(rule for fixers in _fixers for rule in fixers.rules)
 
 
 def fix_workspace(workspace: Workspace, request: CheckOptions, *, only_diff: bool, is_sure: bool) -> int:
-    """Mend a workspace and check it again; gives the exit code of the last check."""
+    """Fixes a workspace and checks it again; returns the exit code of the last check."""
     report = check_with_progress(workspace, request)
     plans = list(_plan_fixes(workspace, request, report))
     stream = sys.stdout if only_diff else sys.stderr
@@ -88,7 +88,7 @@ def _plan_fixes(workspace: Workspace, request: CheckOptions, report: Report) -> 
 
 
 class FixJudge(NamedTuple):
-    """How a changed text is judged before it is written: by the same rules, and the same filter, as the check."""
+    """Checks a changed text before it is written, by the same rules and the same filter as the check."""
 
     report_of: Callable[[Source], FileReport]
     diagnostics_of: Callable[[Source], list[Diagnostic]]
@@ -137,7 +137,7 @@ def _files(plans: list[FixPlan]) -> str:
 
 
 def _write(plan: FixPlan) -> None:
-    """Replace a file whole, or not at all; a file that changed meanwhile is left alone."""
+    """Replaces a file, all or nothing; leaves a file alone that changed meanwhile."""
     target = Path(os.path.realpath(plan.file))
     try:
         if target.read_bytes() != plan.original:

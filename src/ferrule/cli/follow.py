@@ -1,4 +1,4 @@
-"""`ferrule follow ID`: how far a call is, whatever process it runs in, until it has ended.
+"""`ferrule follow ID`: the progress of a call, in any process, until it has ended.
 
 Exit codes: those of `ferrule call`.
 """
@@ -67,7 +67,7 @@ async def _follow(path: str, word: str, after: int, wait: float, view: View) -> 
 
 
 async def _wait_for_end(store: Store, call_id: str, wait: float, view: View) -> Result | Pending:
-    """How the call ended, or what it waits for when nobody wants to stay so long."""
+    """Waits for the end of a call; returns what it waits for when the person leaves before."""
     loop = asyncio.get_running_loop()
     until, told = math.inf, ""
     while True:
@@ -90,7 +90,7 @@ async def _wait_for_end(store: Store, call_id: str, wait: float, view: View) -> 
 
 
 async def _is_abandoned(store: Store, call_id: str) -> bool:
-    """True when the process that has a call is gone. What it wrote last, it may have written since we looked."""
+    """True when the process of a call is gone. Asked again, because it may have written its last row meanwhile."""
     is_lost = any(lost.call == call_id for lost in await store.find_abandoned())
     return is_lost and await store.find_open(call_id) is not None
 

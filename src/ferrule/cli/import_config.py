@@ -24,8 +24,8 @@ from ferrule.workspace.workspace import Workspace
 
 
 def import_servers(path: str, file: str) -> None:
-    """Write the servers of a client into the workspace's settings, keep their secrets in its file of secrets, and pin what they
-    say about their tools. What is there already stays. Raises FerruleError."""
+    """Imports the servers of a client: settings, secrets and the pins of their tools. Keeps what the workspace has already.
+    Raises FerruleError."""
     root = Workspace.open(path).root
     taken = read_servers(Path(file).expanduser(), list_variables(root), lambda problem: click.echo(problem, err=True))
     known = load_settings(root).mcp.servers
@@ -48,7 +48,7 @@ def import_servers(path: str, file: str) -> None:
 
 
 def _pin(root: Path) -> None:
-    """Pin what is new; whatever changed since it was pinned stays blocked, as always."""
+    """Pins new servers; tools that changed since they were pinned stay blocked."""
     click.echo("looking at what they offer …", err=True)
     found = run_command(review_servers(Workspace.open(root)))
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""What the kinds of imports share: their options, showing what would change, asking, writing, and what to do next."""
+"""The steps that all kinds of imports share: options, showing the changes, asking, writing, and the next steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_TOLD = 20
 
 
 class ImportManner(NamedTuple):
-    """How an import is made, as the user wants it."""
+    """The options of an import."""
 
     path: str
     name: str
@@ -49,7 +49,7 @@ class ImportManner(NamedTuple):
 
 
 class ImportSource(NamedTuple):
-    """What a source gave."""
+    """The contents of a source."""
 
     files: Mapping[str, str]
     choice: dict[str, Any] = {}  # noqa: RUF012  # nobody changes it
@@ -104,7 +104,7 @@ _OPTIONS = (
 
 
 def choose_folder(manner: ImportManner, known: ImportIdentity) -> str:
-    """Where the definitions go: as asked, as last time, or into `tools`."""
+    """Returns the folder for the definitions: the given one, that of the last import, or `tools`."""
     last = known.last.record.out if known.last is not None else "tools"
     return (manner.out if manner.out is not None else last).replace("\\", "/").strip("/") or "."
 
@@ -112,7 +112,7 @@ def choose_folder(manner: ImportManner, known: ImportIdentity) -> str:
 def finish_import(
     workspace: Workspace, kind: str, known: ImportIdentity, brought: ImportSource, manner: ImportManner
 ) -> ImportReport:
-    """Plan, show, ask, write. Raises WorkspaceError."""
+    """Plans an import, shows it, asks, and writes it. Raises WorkspaceError."""
     root, bases = workspace.root, known.last.bases if known.last is not None else {}
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     record = ImportRecord(
@@ -142,7 +142,7 @@ def finish_import(
 
 
 def _bind_functions(root: Path, plan: ImportPlan, bind: Mapping[str, str]) -> tuple[str, str]:
-    """ferrule.toml before and after functions are bound to what will be there."""
+    """Returns ferrule.toml before and after functions are bound to the new definitions."""
     file = demand_inside(root, FILE_NAME)
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     there = {
@@ -205,7 +205,7 @@ def _print_next_steps(root: Path, plan: ImportPlan, brought: ImportSource, is_wr
 
 
 def _list_variables(text: str) -> Iterator[str]:
-    """The environment variables that a definition takes secrets from."""
+    """Returns the environment variables that a definition takes secrets from."""
     for document in read(Source("definition.tool.md", text.encode())):
         value = document.value
         transport = value.get("transport") if isinstance(value, dict) else None
@@ -221,7 +221,7 @@ def _list_variables(text: str) -> Iterator[str]:
 
 
 def print_imports(reports: Iterable[ImportReport], manner: ImportManner) -> int:
-    """Show what came of imports; gives the exit code."""
+    """Prints the outcome of imports, and returns the exit code."""
     reports = list(reports)
     if manner.report_as == "json":
         click.echo(json_text({"imports": [msgspec.to_builtins(report) for report in reports]}))

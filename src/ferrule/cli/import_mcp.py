@@ -1,4 +1,4 @@
-"""`ferrule import mcp`: looks at a server, shows its tools, and takes them over: settings, secrets and lock."""
+"""`ferrule import mcp`: asks a server for its tools, shows them, and imports them: settings, secrets and lock."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def import_server(
     is_sure: bool,
     as_json: bool,
 ) -> int:
-    """Import one server, or again the one of this name. Raises FerruleError."""
+    """Imports one server, or imports the one of this name again. Raises FerruleError."""
     workspace = Workspace.open(path)
     known = workspace.settings.mcp.servers
     if len(words) == 1 and words[0] in known:
@@ -183,7 +183,7 @@ def _write(
 
 
 def _drop_unselected(pinned: LockedServer, found: LockReview, name: str) -> LockedServer:
-    """What the patterns leave out is no longer pinned."""
+    """Removes the pins of tools that the patterns leave out."""
     there = find_review(found, name).offered
     return msgspec.structs.replace(pinned, tools={tool: each for tool, each in pinned.tools.items() if tool in there})
 

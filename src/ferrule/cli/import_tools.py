@@ -119,7 +119,7 @@ def _openapi(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any],
 
 
 def _choose_operations(asked: dict[str, Any], last: ImportRecord | None) -> tuple[OperationChoice, str]:
-    """What is chosen: as asked, or as last time when nothing is asked."""
+    """Returns the chosen operations: the given ones, or those of the last import."""
     given = {key: value for key, value in asked.items() if value not in (None, (), False)}
     before = dict(last.choice) if last is not None else {}
     if given.pop("no_deprecated", False):
@@ -151,7 +151,7 @@ def _pair(word: str) -> tuple[str, str]:
 
 
 def _drop_defaults(choice: OperationChoice) -> dict[str, Any]:
-    """A choice without what is as always."""
+    """Returns a choice without members at their default."""
     usual = msgspec.to_builtins(OperationChoice())
     return {key: value for key, value in msgspec.to_builtins(choice).items() if value != usual[key]}
 
@@ -356,7 +356,7 @@ def _find_id(file: str) -> str:
 
 
 def _list_bound(workspace: Workspace, module: str | None, names: dict[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The functions that run definitions, by their names in the list or their ids; and the definitions that nothing runs."""
+    """Returns the functions that run definitions, by names in the list or ids, and the definitions without a function."""
     own = [one.name for one in list_functions(workspace.root, module)] if module else []
     there = {to_snake_case(name): name for name in own}
     meant = {one: name if name in own else there.get(one.replace("-", "_")) for one, name in names.items()}

@@ -1,7 +1,7 @@
-"""The workspace opened for the person who runs a command: its inbox as theirs, and the tools that they may name.
+"""The inbox of the person who runs a command, and the tools of the workspace by name.
 
-Used by commands that answer (`pending`, `approve`, `settle`, …) and by `disable` and `enable`. It recovers what a crash left
-behind before anybody looks. It does not print.
+Used by commands that answer (`pending`, `approve`, `settle`, …) and by `disable` and `enable`. It recovers calls after a
+crash first. It does not print.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ferrule.runtime.approval.inbox import Inbox
 
 
 class PersonInbox(NamedTuple):
-    """Who sits there, and what they have in front of them."""
+    """A person, their inbox, and the app behind it."""
 
     app: App
     inbox: Inbox
@@ -29,7 +29,7 @@ class PersonInbox(NamedTuple):
 
 @asynccontextmanager
 async def open_inbox(path: str) -> AsyncIterator[PersonInbox]:
-    """The desk of whoever runs a command: FERRULE_TOKEN, else the owner of the workspace."""
+    """Opens the inbox of the person who runs a command: of FERRULE_TOKEN, else of the owner of the workspace."""
     async with open_app(path, tends=False) as app:
         identity = Access(app.root).local_owner()
         await app.calls.recover()  # so that what a crash left behind is in the inbox, whoever looks first
@@ -44,7 +44,7 @@ def require_admin(identity: Identity) -> None:
 
 
 async def find_tool(app: App, name: str) -> tuple[str, str]:
-    """The id of a tool, and a note about it. A tool that is gone from the catalog can be switched by its id."""
+    """Returns the id of a tool, and a note about it. A tool that left the catalog can still be switched by its id."""
     ids = list(dict.fromkeys(app.catalog.find_ids(name)))
     off = {switch.tool_id for switch in await app.store.list_disabled()}
     if name in ids or name in off:

@@ -61,7 +61,7 @@ def command(folder: str) -> None:
 
 
 def write_workspace(root: Path) -> None:
-    """All files, or none when one of them is there already. Raises WorkspaceError."""
+    """Writes all files, or none when one of them exists already. Raises WorkspaceError."""
     there = [name for name in (*FILES, *_KEYS) if os.path.lexists(root / name)]
     if there:
         raise WorkspaceError(f"{root / there[0]} exists already; choose an empty folder, or remove it first")
@@ -88,6 +88,6 @@ def write_workspace(root: Path) -> None:
 
 
 def _namespace(root: Path) -> str:
-    """The folder's name, as a TOML string. Written down, because a clone may be called otherwise."""
+    """Returns the folder's name as a TOML string. Written into the settings, because a clone may have another name."""
     name = root.resolve().name
     return json.dumps(name if name.isprintable() and name else "default", ensure_ascii=False)

@@ -25,7 +25,7 @@ _NEVER_SHOWN = ("digest", "previous")
 
 
 def _parse_seconds(context: click.Context, option: click.Parameter, text: str) -> float:
-    """A length of time: `90d`, `12h`, `30m`."""
+    """Parses a duration: `90d`, `12h`, `30m`."""
     match = re.fullmatch(r"(\d{1,6})([smhdw])|0", text.strip().lower())
     if match is None:
         raise click.BadParameter(f"{text!r} is no length of time; write it like 90d, 12h, 30m or 45s")
@@ -33,7 +33,7 @@ def _parse_seconds(context: click.Context, option: click.Parameter, text: str) -
 
 
 def _parse_moment(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """A moment, in seconds since 1970: a length of time from now on, a day, or a time (RFC 3339)."""
+    """Parses a moment, in seconds since 1970: a duration from now on, a day, or a time (RFC 3339)."""
     if text is None:
         return None
     if re.fullmatch(r"\d{1,6}[smhdw]", text.strip().lower()):
@@ -155,7 +155,7 @@ def revoke(key: str, path: str) -> None:
 
 
 def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
-    """Tell of what the catalog does not have: the key may be made before it, and is of no use until then."""
+    """Notes names that the catalog lacks: the key may be made first, and is useless until they exist."""
     from ferrule.app.doctor.premises import find_hint, names_here
 
     hint = find_hint(kind, name, names_here(workspace))
@@ -165,7 +165,7 @@ def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
 
 
 def _command_word() -> str:
-    """What whoever typed the command calls it."""
+    """Returns the word that the person typed: `key` or `token`."""
     parent = click.get_current_context().parent
     return "token" if parent is not None and (parent.info_name or "").endswith("token") else "key"
 

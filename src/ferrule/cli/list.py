@@ -97,7 +97,7 @@ def _print(entries: list[ListedTool]) -> None:
 
 
 def _describe_count(entries: list[ListedTool]) -> str:
-    """How many tools, and how many rows they have where that is something else."""
+    """Describes the number of tools, and of rows where that differs."""
     tools = len({entry.outline.tool_id for entry in entries})
     told = f"{tools:,} tool{'' if tools == 1 else 's'}"
     return told if tools == len(entries) else f"{told} in {len(entries):,} versions"
@@ -111,7 +111,7 @@ def _row(entry: ListedTool) -> tuple[str, ...]:
 
 
 def _remaining_columns(taken: int) -> int:
-    """Columns left for the last one. Nothing is cut in pipes and files."""
+    """Returns the columns left for the last one. Unlimited in pipes and files, where nothing is cut."""
     if not sys.stdout.isatty():
         return sys.maxsize
     return max(20, get_terminal_size().columns - taken)

@@ -89,7 +89,7 @@ def _check_names(found: LockReview, names: tuple[str, ...]) -> None:
 
 
 def _list_unsettled(found: LockReview, written: Lock) -> dict[str, list[ToolDifference]]:
-    """What still differs, by server."""
+    """Returns the remaining differences, by server."""
     left: dict[str, list[ToolDifference]] = {}
     for one in found.servers:
         now = written.servers.get(one.key)
@@ -150,7 +150,7 @@ def _about(one: ServerReview, written: Lock, left: list[ToolDifference], by: str
 
 
 def difference_lines(one: ServerReview) -> Iterator[str]:
-    """What differs at a server that was looked at, for people."""
+    """Yields the differences of a reviewed server, for people."""
     if not one.differences:
         yield f"{one.key}: {_tools(one)}, as accepted"
     for difference in one.differences:

@@ -1,4 +1,4 @@
-"""`ferrule log`: what was called, by whom, and how it ended; and, with `--follow`, what is being called now."""
+"""`ferrule log`: the latest calls, by whom, and how they ended; with `--follow`, new ones as they come."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _TOLD = frozenset({"call", "parked", "ended", "unknown"})
 
 
 class CallFilter(NamedTuple):
-    """Which calls to show."""
+    """A filter on calls."""
 
     tool: str | None = None
     status: str | None = None
     principal: str | None = None
 
     def has_tool(self, row: StoredEntry) -> bool:
-        """True when the row is about a tool that is wanted: its id, or its name alone."""
+        """True when the row is about a wanted tool: by id, or by name alone."""
         return self.tool is None or row.tool == self.tool or row.tool.endswith(f".{self.tool}")
 
     def fits(self, brief: Brief) -> bool:
@@ -116,7 +116,7 @@ class _Printer:
 
 
 def event_line(event: Event) -> str:
-    """An event on one line."""
+    """Formats an event as one line."""
     data = event.data
     said = [
         str(data[name]) for name in ("behavior", "status", "hook_id", "change", "to", "error_class") if name in data
@@ -150,7 +150,7 @@ async def _log(path: str, count: int, wanted: CallFilter, printer: _Printer, fol
 
 
 async def latest_calls(store: Store, count: int, wanted: CallFilter) -> list[Brief]:
-    """The latest calls that are wanted, the newest last."""
+    """Returns the latest wanted calls, the newest last."""
     found: list[Brief] = []
     async for row in list_latest_rows(store):
         if len(found) >= count:

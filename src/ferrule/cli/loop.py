@@ -1,4 +1,4 @@
-"""Runs what a command does, to its end and no further: what does not let itself be stopped ends with the process."""
+"""Runs the coroutine of a command to its end: tasks that ignore cancellation end with the process."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PATIENCE_SECONDS = 0.5
 
 
 def run_command(main: Coroutine[Any, Any, T]) -> T:
-    """What `main` gives, as `asyncio.run` has it, but without waiting for ever for tasks that catch their cancellation.
-    SIGTERM cancels it, as Ctrl-C does, so that it ends what it started; a second one ends the process at once."""
+    """Runs a coroutine like `asyncio.run`, but does not wait for ever for tasks that ignore their cancellation. SIGTERM
+    cancels it, as Ctrl-C does, so that it can clean up; a second one ends the process at once."""
     runner = asyncio.Runner()
     told = asyncio.Event()
     try:

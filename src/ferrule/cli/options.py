@@ -1,4 +1,4 @@
-"""Options that several commands share, and the names that a shell completes while somebody types a command.
+"""Options that several commands share, and the names that a shell completes.
 
 Nearly every command imports it, so it is light: it loads the tools and calls of a workspace only when a shell asks.
 """
@@ -35,7 +35,7 @@ _MOST_CALLS = 50
 
 
 def tools_here(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The ids of the tools of the workspace around here that begin so."""
+    """Completes the ids of the workspace's tools."""
     from ferrule.cli.workspace_tools import collect_tools
 
     try:
@@ -46,12 +46,12 @@ def tools_here(context: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def calls_here(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The newest calls of the workspace whose ids begin so."""
+    """Completes the ids of the workspace's newest calls."""
     return _calls(context, incomplete)
 
 
 def waiting_calls_here(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Those of them that wait for a person."""
+    """Completes the ids of calls that wait for a person."""
     return _calls(context, incomplete, WAITING_STATES)
 
 

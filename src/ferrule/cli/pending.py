@@ -26,7 +26,7 @@ _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def card_lines(waiting: InboxItem, *, in_colour: bool = False) -> str:
-    """One call, in full. Nothing of its input is left out or cut."""
+    """Formats one call in full, with its complete input."""
     request = waiting.request
     version = f" {request.tool_version}" if request.tool_version else ""
     title = f"{request.tool_title} ({request.tool_id}{version})"
@@ -85,7 +85,7 @@ def _needs(waiting: InboxItem) -> str:
 
 
 def _describe_assignees(waiting: InboxItem) -> str:
-    """Who a task is for, and who handed it on."""
+    """Describes who a task is for, and who delegated it."""
     requirement = waiting.request.requirement
     who = f"a reply by {requirement.reply_channel}" if requirement.is_reply_only else format_approvers(requirement)
     lines = [who]
@@ -96,7 +96,7 @@ def _describe_assignees(waiting: InboxItem) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A length of time in its two largest units: `23 h 57 min`."""
+    """Formats a duration in its two largest units: `23 h 57 min`."""
     left, parts = int(seconds), []
     for size, name in _UNITS:
         count, left = divmod(left, size)
@@ -141,7 +141,7 @@ async def _pending(path: str, as_json: bool, watch: bool) -> None:
 
 
 async def _wait_for_change(desk: PersonInbox, before: list[InboxItem]) -> list[InboxItem]:
-    """The list, once it is another one."""
+    """Waits until the list changes, and returns it."""
     while True:
         newest = await desk.app.store.rows_before(None, 1)
         items = await desk.inbox.pending()
@@ -156,7 +156,7 @@ def _state(item: InboxItem) -> tuple[object, ...]:
 
 
 def print_pending(items: list[InboxItem], as_json: bool) -> None:
-    """Print the list."""
+    """Prints the list."""
     if as_json:
         click.echo(json.dumps([item.to_dict() for item in items], indent=2, ensure_ascii=False))
     else:

@@ -31,7 +31,7 @@ from ferrule.workspace.workspace import Workspace
 
 
 class WorkspaceTrial:
-    """A workspace's tools and rules, to be asked about calls."""
+    """The tools and rules of a workspace, for questions about calls."""
 
     def __init__(self, workspace: Workspace, *, is_personal: bool) -> None:
         settings = workspace.settings
@@ -45,15 +45,15 @@ class WorkspaceTrial:
         self._asked = Asked(SealedCatalog(build_in_memory(workspace)), make_engine(policy))
 
     def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any]) -> TrialCall:
-        """The ruling for one call. Raises PolicyError when the caller has no such tool."""
+        """Tries one call. Raises PolicyError when the caller has no such tool."""
         return asyncio.run(self._asked.try_call(name, arguments, caller))
 
     def test_cases(self, cases: Iterable[Case]) -> list[CaseResult]:
-        """What becomes of a table of cases."""
+        """Tests a table of cases."""
         return asyncio.run(self._asked.test_cases(cases))
 
     def explain(self, tried: TrialCall) -> list[RuleExplanation]:
-        """Every rule, with what came of it."""
+        """Returns every rule with its outcome."""
         return self._asked.explain(tried)
 
 

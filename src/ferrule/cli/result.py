@@ -1,6 +1,6 @@
-"""`ferrule result ID`: how a call ended, what the model saw of its output, and where the rest is.
+"""`ferrule result ID`: how a call ended, the part of its output the model saw, and where the rest is.
 
-It saves an output to a file whole and verified, or not at all, and never over a file unasked.
+It saves an output to a file complete and verified, or not at all, and overwrites no file unasked.
 Exit codes as of `ferrule call`: 0 it succeeded, 1 it ended with an error (or its bytes cannot be had), 3 it has not ended.
 """
 
@@ -52,7 +52,7 @@ class InlineContent(NamedTuple):
 
 
 def find_inline_content(result: Result) -> InlineContent:
-    """What a result itself has of its output."""
+    """Returns the part of the output that is in the result itself."""
     if result.structured_content is not None:
         return InlineContent(msgspec.json.format(msgspec.json.encode(result.structured_content)) + b"\n", ".json")
     if all(block.get("type") == "text" for block in result.content):
@@ -61,7 +61,7 @@ def find_inline_content(result: Result) -> InlineContent:
 
 
 async def print_output(payloads: FilePayloads, kept: list[StoredPayload], result: Result) -> None:
-    """Print the whole output as it is. Raises PayloadGone."""
+    """Prints the complete output as it is. Raises PayloadGone."""
     out = sys.stdout.buffer
     if not kept:
         out.write(find_inline_content(result).data)
@@ -74,7 +74,7 @@ async def print_output(payloads: FilePayloads, kept: list[StoredPayload], result
 async def save_output(
     payloads: FilePayloads, kept: list[StoredPayload], result: Result, target: str, force: bool
 ) -> list[SavedFile]:
-    """Write the output to a file, or everything that is stored of it into a folder. Raises PayloadGone, WorkspaceError."""
+    """Saves the output to a file, or all stored outputs into a folder. Raises PayloadGone, WorkspaceError."""
     path = Path(target)
     if len(kept) > 1 and not path.is_dir():
         raise WorkspaceError(f"{len(kept)} outputs are stored of this call; name a folder that exists to save them in")
@@ -101,7 +101,7 @@ def _name(kept: StoredPayload) -> str:
 
 
 async def _write(path: Path, chunks: AsyncIterator[bytes], size: int, *, force: bool, is_verified: bool) -> SavedFile:
-    """Beside its place first, so that a file under its own name is whole."""
+    """Writes a temporary file and renames it, so that a file of this name is always complete."""
     if path.exists() and not force:
         raise WorkspaceError(f"{path} is there already; --force replaces it")
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
@@ -129,7 +129,7 @@ async def _write(path: Path, chunks: AsyncIterator[bytes], size: int, *, force: 
 
 
 class StoredOutput(NamedTuple):
-    """One stored output of the call: what is known of it, or why it cannot be had."""
+    """One stored output of the call, or why it is unavailable."""
 
     uri: str
     kept: StoredPayload | None
@@ -137,7 +137,7 @@ class StoredOutput(NamedTuple):
 
 
 class CallOutputs(NamedTuple):
-    """A call, how it ended, and what was stored of it."""
+    """A call, how it ended, and its stored outputs."""
 
     story: Story
     answer: Result | Pending
@@ -202,7 +202,7 @@ async def _list_stored(payloads: FilePayloads, rows: Sequence[StoredEntry], uri:
 
 
 async def _deliver_output(found: CallOutputs, payloads: FilePayloads, target: str | None, force: bool) -> int:
-    """The whole output, into a file or to standard output."""
+    """Writes the complete output into a file or to standard output."""
     if isinstance(found.answer, Pending):
         click.echo(f"there is nothing to save yet: {sanitize(found.answer.message)}", err=True)
         return WAITS

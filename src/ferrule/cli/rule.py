@@ -26,7 +26,7 @@ _IN_JSON = ("OXP-", "AT-")
 
 
 def _codes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For shell completion."""
+    """Completes the codes of rules."""
     return [page.code for page in list_rule_pages() if page.code.startswith(incomplete.upper())]
 
 
@@ -45,7 +45,7 @@ def command(code: str | None, as_json: bool) -> None:
 
 
 def find_rule(word: str) -> RuleInfo:
-    """The rule of that code or name, in any letter case. Raises SettingsError with the nearest known one."""
+    """Finds the rule of a code or name, in any letter case. Raises SettingsError with the nearest known one."""
     pages = list_rule_pages()
     wanted = word.lower()
     for page in pages:
@@ -113,7 +113,7 @@ def _suppressing(code: str) -> list[str]:
 
 
 def is_fixable(page: RuleInfo) -> bool:
-    """True when some cases of it can be mended by themselves."""
+    """True when some cases of it can be fixed automatically."""
     return page.code in fixable_rules()
 
 

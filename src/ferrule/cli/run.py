@@ -1,4 +1,4 @@
-"""Runs one command and turns what goes wrong into a message and an exit code. Commands never exit by themselves."""
+"""Runs one command and turns errors into a message and an exit code. Commands never exit by themselves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GARBAGE_EVERY = 50_000
 
 
 def run(name: str, target: str, arguments: list[str]) -> int:
-    """Load the command at `module:attribute` and run it; gives the exit code."""
+    """Loads the command at `module:attribute` and runs it; returns the exit code."""
     gc.set_threshold(_GARBAGE_EVERY)
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal without the letter gets its number, not an exception
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -59,27 +59,27 @@ def run(name: str, target: str, arguments: list[str]) -> int:
 
 
 def _drop_output() -> None:
-    """Sends what is still buffered nowhere, so that exiting does not complain again."""
+    """Discards buffered output, so that the exit does not fail on a closed pipe again."""
     with suppress(OSError):  # inside another program there may be no real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def load(target: str) -> click.Command:
-    """The command a table entry names."""
+    """Loads the command of a table entry."""
     module, _, attribute = target.partition(":")
     command: click.Command = getattr(import_module(module), attribute)
     return command
 
 
 def refuse(word: str, known: tuple[str, ...]) -> int:
-    """An unknown command or option, with the nearest known command."""
+    """Reports an unknown command or option, with the nearest known command."""
     kind = "option" if word.startswith("-") else "command"
     hint = nearest(word, known) or "`ferrule --help` lists the commands"
     return fail(f"there is no {kind} {word!r}; {hint}")
 
 
 def fail(message: str) -> int:
-    """Say on stderr why the command could not run."""
+    """Prints on stderr why the command could not run."""
     with suppress(OSError):  # whoever cannot be told still gets the exit code
         sys.stderr.write(f"ferrule: {message}\n")
         sys.stderr.flush()

@@ -110,15 +110,15 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
 
 
 def _freeze_memory() -> None:
-    """What is loaded now stays until the end: the collector need not look at it again."""
+    """Exempts the loaded objects from garbage collection: they stay until the end."""
     gc.freeze()
     gc.set_threshold(_GARBAGE_EVERY)
     gc.enable()
 
 
 def _tune_malloc() -> None:
-    """Have the C library give large blocks back to the system one by one. By itself it begins to take them from its heap once a
-    large one was freed, where small ones that stay keep the room of large ones that went."""
+    """Makes the C library return large blocks to the system one by one. By default it moves them into its heap after the
+    first one was freed, where small blocks that stay keep the memory of large ones from being returned."""
     with suppress(OSError, AttributeError, ValueError):  # another C library
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
 
@@ -177,7 +177,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
 
 
 def _list_unknown_names(workspace: Workspace, settings: ServeSettings) -> list[str]:
-    """What keys and grants name, and the workspace does not have."""
+    """Returns the names in keys and grants that the workspace lacks."""
     if not settings.auth:
         return []
     from ferrule.app.doctor.premises import list_unknown_names, list_valid_keys, names_here
@@ -186,7 +186,7 @@ def _list_unknown_names(workspace: Workspace, settings: ServeSettings) -> list[s
 
 
 def _options_given(options: dict[str, Any]) -> dict[str, Any]:
-    """What the options say of the settings."""
+    """Returns the settings that the options give."""
     said = {name: value for name in NAMES if (value := options[name]) is not None}
     if options["no_auth"]:
         said["auth"] = False
@@ -196,7 +196,7 @@ def _options_given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_options(settings: ServeSettings, is_stdio: bool, snippet: str | None, options: dict[str, Any]) -> None:
-    """Raises UsageError for options that would do nothing."""
+    """Raises UsageError for options that would have no effect."""
     if snippet is not None and is_stdio:
         raise click.UsageError("--snippet only prints, so --stdio does nothing with it; leave one of them out")
     mode, idle = ("--stdio", _IDLE_ON_A_PIPE) if is_stdio else ("--snippet", _IDLE_WHEN_PRINTING)
@@ -208,7 +208,7 @@ def _check_options(settings: ServeSettings, is_stdio: bool, snippet: str | None,
 
 
 def _repeat_options(workspace: Workspace, options: dict[str, Any]) -> list[str]:
-    """The options of this command, for a server process."""
+    """Returns the options of this command, for a server process."""
     words = ["--workspace", str(workspace.root)]
     for name in ("host", "port", "public_url", "log_level"):
         if options[name] is not None:
@@ -225,7 +225,7 @@ def _place(workspace: Workspace, settings: ServeSettings, url: str) -> ServedWor
 
 
 def _describe_address(workspace: Workspace, settings: ServeSettings) -> ServedWorkspace:
-    """Where it would be served, for somebody in any folder."""
+    """Describes the address and the workspace, from any folder."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     at = settings.public_url or f"http://{host}:{settings.port}"
     if not settings.port and not settings.public_url:  # a free one, known once it is served
@@ -237,7 +237,7 @@ def _describe_address(workspace: Workspace, settings: ServeSettings) -> ServedWo
 
 
 def _shorten_folder(folder: Path) -> Path:
-    """A folder as one would type it from here."""
+    """Returns a folder as one would type it from here."""
     here = Path.cwd()
     return folder.absolute().relative_to(here) if folder.absolute().is_relative_to(here) else folder.absolute()
 
@@ -279,7 +279,7 @@ def _start_lines(place: ServedWorkspace, settings: ServeSettings, tools: str, at
 
 
 def _describe_console(place: ServedWorkspace) -> str:
-    """Where people look; on a terminal a link that signs its reader in, once."""
+    """Describes the address of the console; on a terminal with a link that signs its reader in, once."""
     plain = f"{place.url}/console/"
     if place.is_open or not sys.stdout.isatty():
         return plain
@@ -292,7 +292,7 @@ def _describe_console(place: ServedWorkspace) -> str:
 
 
 def _open_console(place: ServedWorkspace) -> None:
-    """Show the console to whoever sits here; without a screen, or a token to come with, nothing happens."""
+    """Opens the console in a browser; does nothing without a screen or a valid token."""
     from ferrule.cli.console import can_open, make_console_link, open_browser
 
     if can_open():
@@ -301,7 +301,7 @@ def _open_console(place: ServedWorkspace) -> None:
 
 
 def _describe_callers(place: ServedWorkspace, settings: ServeSettings) -> str:
-    """Who may call."""
+    """Describes who may call."""
     if place.is_open:
         from ferrule.infra.network.urls import is_loopback
 

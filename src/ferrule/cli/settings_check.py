@@ -1,4 +1,4 @@
-"""What `ferrule check` says about settings that are written correctly and would still refuse every call."""
+"""The check of settings that are valid and would still deny every call, for `ferrule check`."""
 
 from __future__ import annotations
 

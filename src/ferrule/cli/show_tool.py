@@ -27,7 +27,7 @@ from ferrule.workspace.workspace import Workspace
 
 
 def schema_lines(schema: Any) -> Iterator[str]:
-    """The fields of a schema, nested ones indented. Required ones are marked with an asterisk."""
+    """Yields the fields of a schema, nested ones indented, required ones with an asterisk."""
     fields = schema_tree(schema)
     yield from _field_lines(fields, 1)
     if fields and isinstance(schema, dict) and schema.get("additionalProperties") is False:
@@ -69,7 +69,7 @@ def command(tool: str, path: str, as_json: bool) -> int:
 
 
 def _find_tools(shelf: WorkspaceTools, word: str) -> list[ListedTool]:
-    """The tools a word names, newest version first."""
+    """Finds the tools of a name, newest version first."""
     found = [entry for entry in shelf.entries if _is_meant(entry.outline, word)]
     if found:
         return found[::-1]
@@ -139,7 +139,7 @@ def _identity(tool: Tool, place: str) -> Iterator[str]:
 
 
 def _transport(tool: Tool) -> str:
-    """Where an AML tool says it lives, in one line. Secrets are never there."""
+    """Describes the transport of an AML tool in one line. It never holds secrets."""
     payload = json.loads(bytes(tool.payload))
     said = payload.get("transport") if isinstance(payload, dict) else None
     if not isinstance(said, dict):

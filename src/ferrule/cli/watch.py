@@ -1,4 +1,4 @@
-"""`ferrule check --watch`: runs again after each change. Uses watchfiles if installed; looks itself and says so if not."""
+"""`ferrule check --watch`: runs again after each change. Uses watchfiles if installed; otherwise polls and says so."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVERY_WITH_HELP = 2.0
 
 
 def watch(workspace: Workspace, once: Callable[[], int], output: str | None = None) -> int:
-    """Call `once` now and after every change below the workspace, until Ctrl-C. What it writes to `output` is none."""
+    """Calls `once` now and after every change below the workspace, until Ctrl-C. A write to `output` is no change."""
     written = None if output is None else os.path.abspath(output)
     try:
         seen = read_all_stamps(workspace, written)
@@ -55,7 +55,7 @@ def _has_watchfiles() -> bool:
 
 
 def _moments(workspace: Workspace) -> Iterator[object]:
-    """When to look: after each change if watchfiles is there to tell, and now and then in any case."""
+    """Yields when to check: after each change that watchfiles reports, and periodically in any case."""
     if _has_watchfiles():
         from watchfiles import watch as moments
 

@@ -1,4 +1,4 @@
-"""The workspace that `serve`, `console` and `key` are meant for: found or refused, and where and how it is served.
+"""The workspace of `serve`, `console` and `key`: how it is found or refused, and how and at which address it is served.
 
 A folder that holds no workspace is refused before anything is written, with a hint to the one below it. Settings come from
 `[serve]` in ferrule.toml, changed by the environment, changed by options. `ferrule serve` notes its address for commands on
@@ -29,7 +29,7 @@ _CLUTTER = frozenset({"node_modules", "venv", "dist", "build", "target"})
 
 
 def find_workspace(path: str) -> Workspace:
-    """The workspace around a path: a folder with a ferrule.toml, or a bare one with definitions. Raises WorkspaceError."""
+    """Finds the workspace around a path: a folder with a ferrule.toml, or one with definitions. Raises WorkspaceError."""
     workspace = Workspace.open(path)
     if workspace.has_settings_file or _was_used(workspace):
         return workspace
@@ -48,7 +48,7 @@ def find_workspace(path: str) -> Workspace:
 
 
 def _was_used(workspace: Workspace) -> bool:
-    """True where a catalog was built, or calls were made: of Python functions, there need be no definition."""
+    """True where a catalog was built, or calls were made: a workspace of Python functions has no definitions."""
     return any((workspace.root / file).exists() for file in (CATALOG_FILE, workspace.settings.ledger.path))
 
 
@@ -57,7 +57,7 @@ def _has_errors(workspace: Workspace) -> bool:
 
 
 def _workspaces_below(folder: Path) -> list[Path]:
-    """The folders right in this one that are workspaces."""
+    """Returns the direct subfolders that are workspaces."""
     try:
         with os.scandir(folder) as listing:
             names = sorted(entry.name for entry in listing if not entry.name.startswith("."))
@@ -78,7 +78,7 @@ class AddressNote(NamedTuple):
 
 @contextmanager
 def remove_notes(notes: list[AddressNote]) -> Iterator[None]:
-    """Removes at the end of the block the notes that are in the list by then."""
+    """Removes the notes in the list at the end of the block."""
     try:
         yield
     finally:
@@ -89,7 +89,7 @@ def remove_notes(notes: list[AddressNote]) -> Iterator[None]:
 
 
 def note_address(root: Path, host_and_port: str) -> list[AddressNote]:
-    """Note that a workspace is served here. Where that cannot be written there is no note, which hinders nobody."""
+    """Writes a note that a workspace is served here. Without permission to write there is no note, which is harmless."""
     # By port: that has one server, so a note that was left there is replaced.
     file = root / FOLDER / host_and_port.rpartition(":")[2]
     try:
@@ -109,7 +109,7 @@ def note_address(root: Path, host_and_port: str) -> list[AddressNote]:
 
 
 def list_addresses(root: Path) -> list[str]:
-    """Where a workspace is being served, the newest note first."""
+    """Returns the addresses at which a workspace is served, the newest note first."""
     notes = []
     for file in (root / FOLDER).glob("*"):
         with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8") as note:
@@ -119,7 +119,7 @@ def list_addresses(root: Path) -> list[str]:
 
 
 def _is_held(descriptor: int) -> bool:
-    """True while the process that wrote a note lives. Raises OSError where locks are unknown."""
+    """True while the process that wrote a note lives. Raises OSError where locks are unsupported."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -133,7 +133,7 @@ NAMES = {"host": str, "port": int, "public_url": str, "processes": int, "log_lev
 
 
 def join_serve_settings(workspace: Workspace, options: Mapping[str, Any] | None = None) -> ServeSettings:
-    """The settings of the file, changed by the environment, changed by the options. Raises SettingsError."""
+    """Joins the settings of the file, of the environment and of the options; later ones win. Raises SettingsError."""
     said = read_environment() | dict(options or {})
     settings = load_settings(workspace.root).serve
     try:
@@ -144,7 +144,7 @@ def join_serve_settings(workspace: Workspace, options: Mapping[str, Any] | None 
 
 
 def read_environment(environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """What the variables say, by setting. Raises SettingsError."""
+    """Reads the settings from environment variables. Raises SettingsError."""
     said: dict[str, Any] = {}
     for name, kind in NAMES.items():
         text = environment.get(PREFIX + name.upper())

@@ -22,7 +22,7 @@ from ferrule.workspace.workspace import Workspace, show_path
 
 
 class ListedTool(NamedTuple):
-    """One tool on the shelf."""
+    """One tool of the workspace."""
 
     file: str
     outline: ToolOutline
@@ -33,7 +33,7 @@ class ListedTool(NamedTuple):
 
     @property
     def lifecycle(self) -> str:
-        """The canonical word, or the dialect's own for a tool that was not compiled."""
+        """The canonical lifecycle, or the dialect's own word for a tool that was not compiled."""
         return self.tool.lifecycle if self.tool is not None else self.outline.status or "unknown"
 
     @property
@@ -43,12 +43,12 @@ class ListedTool(NamedTuple):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Tags its definition gives it."""
+        """The tags in its definition."""
         return self.tool.tags if self.tool is not None else ()
 
     @property
     def description(self) -> str:
-        """What it does, on one line."""
+        """Its description, as one line."""
         if self.tool is None:
             return f"({self.errors} error{'' if self.errors == 1 else 's'}: ferrule check {self.file})"
         return " ".join(self.tool.description.split())
@@ -63,14 +63,14 @@ class ToolReference(NamedTuple):
 
 
 class ToolReferences(NamedTuple):
-    """Who refers to a tool."""
+    """The agents and roles that refer to a tool."""
 
     agents: tuple[ToolReference, ...]
     roles: tuple[ToolReference, ...]
 
 
 class WorkspaceTools(NamedTuple):
-    """Everything a workspace defines."""
+    """All tools of a workspace."""
 
     entries: tuple[ListedTool, ...]
     reports: tuple[FileReport, ...]
@@ -78,7 +78,7 @@ class WorkspaceTools(NamedTuple):
     """Files of tools that cannot even be parsed, so that nobody knows what they define."""
 
     def list_references(self, entry: ListedTool) -> ToolReferences:
-        """Agents and roles that name the tool."""
+        """Returns the agents and roles that name the tool."""
         agents: list[ToolReference] = []
         roles: list[ToolReference] = []
         if entry.outline.dialect == "aml":
@@ -115,7 +115,7 @@ def collect_tools(
     paths: Sequence[str | Path] = (),
     harmless: Set[str] = frozenset(),
 ) -> WorkspaceTools:
-    """Every tool of a workspace, by namespace, name and version. Files without a wanted tool are not compiled.
+    """Collects the tools of a workspace, by namespace, name and version. Files without a wanted tool are not compiled.
 
     `paths`: of these files alone, and nothing that is imported. `harmless`: rules whose errors do not count.
     """
@@ -196,7 +196,7 @@ def _compile_file(workspace: Workspace, path: str, name: str) -> list[Compiled]:
 
 
 def find_line(workspace: Workspace, entry: ListedTool) -> int:
-    """The line on which a tool's definition begins."""
+    """Returns the first line of a tool's definition."""
     if entry.file == LOCK_FILE:
         return 1
     documents = read(load(str(workspace.root / entry.outline.file), entry.outline.file))

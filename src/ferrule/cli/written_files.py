@@ -1,4 +1,4 @@
-"""Files that a command writes for somebody: all or none, and never over one that it did not write itself."""
+"""Files that a command writes: all or none, and never over a file that it did not write itself."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ RECORD = ".ferrule-written.json"
 
 
 def write_files(folder: Path, files: Mapping[str, bytes], *, is_forced: bool = False) -> int:
-    """Write files into a folder; gives how many were not there as they should be. Raises WorkspaceError before anything is
-    written when one of them is somebody's own."""
+    """Writes files into a folder, and returns how many were missing or outdated. Raises WorkspaceError, before anything is
+    written, when one of them belongs to somebody else."""
     known = _read_known(folder)
     places = {_resolve_inside(folder, name): data for name, data in files.items()}
     changed = {path: data for path, data in places.items() if _content(path) != data}
@@ -32,7 +32,7 @@ def write_files(folder: Path, files: Mapping[str, bytes], *, is_forced: bool = F
 
 
 def write_file(path: Path, data: bytes, *, is_forced: bool = False) -> None:
-    """Write one file where somebody wants it. Raises WorkspaceError when something else is there."""
+    """Writes one file. Raises WorkspaceError when another file is there."""
     there = _content(path)
     if there is not None and there != data and not is_forced:
         raise WorkspaceError(f"{path} is there already and has something else in it; --force overwrites it")
@@ -55,7 +55,8 @@ def _refuse_foreign(folder: Path, changed: Mapping[Path, bytes], known: Mapping[
 
 
 def _resolve_inside(folder: Path, name: str) -> Path:
-    """Where a file goes. A name comes from a definition, which somebody else may have written."""
+    """Returns the path of a file, inside the folder."""
+    # The name comes from a definition, which may be hostile.
     parts = PurePosixPath(name).parts
     if not parts or PurePosixPath(name).is_absolute() or any(part in ("..", RECORD) or "\0" in part for part in parts):
         raise WorkspaceError(f"a file cannot be named {name!r}; give the tool another id")

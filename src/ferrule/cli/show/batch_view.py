@@ -1,4 +1,4 @@
-"""How a batch is watched: one line per call that changes in place on a terminal, else a line for each change."""
+"""Views of a running batch: one line per call that changes in place on a terminal, else a line for each change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORDS = {
 
 
 class BatchView(Protocol):
-    """Somebody who watches a batch. A context manager: whatever it draws is gone when it ends."""
+    """A view of a running batch. A context manager: its drawing is erased at the end."""
 
     def __enter__(self) -> BatchView: ...
 
@@ -37,17 +37,17 @@ class BatchView(Protocol):
     ) -> None: ...
 
     def show_states(self, states: Sequence[str]) -> None:
-        """Where each call stands now."""
+        """Shows the state of each call."""
 
     def show_progress(self, number: int, said: Progress) -> None:
-        """A call's progress."""
+        """Shows a call's progress."""
 
     def note(self, words: str) -> None:
-        """Something else to know."""
+        """Shows a note."""
 
 
 class PlainBatch:
-    """A line for each change."""
+    """Prints a line for each change."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._labels = make_labels(names)
@@ -59,10 +59,10 @@ class PlainBatch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing was drawn."""
+        """Erases nothing: nothing was drawn."""
 
     def show_states(self, states: Sequence[str]) -> None:
-        """Say what is new."""
+        """Prints the changes of state."""
         for number, state in enumerate(states):
             word = describe_state(state)
             if word != self._seen[number]:
@@ -70,12 +70,12 @@ class PlainBatch:
                 self._write(number, word)
 
     def show_progress(self, number: int, said: Progress) -> None:
-        """Say how far it is."""
+        """Prints the progress."""
         self._seen[number] = "running"
         self._write(number, describe_record(said))
 
     def note(self, words: str) -> None:
-        """Say it."""
+        """Prints a note."""
         _write(words)
 
     def _write(self, number: int, words: str) -> None:
@@ -83,26 +83,26 @@ class PlainBatch:
 
 
 class QuietBatch(PlainBatch):
-    """Says nothing on the way: programs read the results."""
+    """Prints nothing: programs read the results."""
 
     def _write(self, number: int, words: str) -> None:
-        """Nothing."""
+        """Writes nothing."""
 
 
 def describe_state(state: str) -> str:
-    """A state in the words of somebody who waits; an ended call's own word."""
+    """Describes a state for a person who waits; an ended call's state by its own word."""
     return _WORDS.get(state, state.replace("_", " "))
 
 
 def describe_record(said: Progress) -> str:
-    """A record on one line."""
+    """Describes a record on one line."""
     told = [text for text in (message_of(said), *parts_of(said)) if text]
     facts = ", ".join([said.status.replace("_", " "), *facts_of(said)])
     return f"{facts}: {'; '.join(told)}" if told else facts
 
 
 def make_labels(names: Sequence[str]) -> list[str]:
-    """Numbers and names, one under the other."""
+    """Makes aligned labels of numbers and names."""
     shown = [sanitize(name[:40]) for name in names]
     width = max(map(len, shown), default=0)
     digits = len(str(max(len(names) - 1, 0)))
@@ -110,7 +110,7 @@ def make_labels(names: Sequence[str]) -> list[str]:
 
 
 def make_table(names: Sequence[str], outcomes: Sequence[Result | Pending], width: int) -> list[str]:
-    """The results in call order, a line each."""
+    """Yields the results in call order, a line each."""
     states = [describe_state(outcome.state if isinstance(outcome, Pending) else outcome.status) for outcome in outcomes]
     room = max(map(len, states), default=0)
     return [

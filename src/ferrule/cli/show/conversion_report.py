@@ -1,4 +1,4 @@
-"""What a conversion could not say, for people and for programs."""
+"""The report of a conversion: the losses, for people and for programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST = 30
 
 
 class LossEntry(msgspec.Struct, frozen=True):
-    """One thing that the target cannot say as the source did."""
+    """One thing that the target format cannot express as the source did."""
 
     tool_id: str
     """The tool it is about."""
@@ -65,7 +65,7 @@ class ConversionSummary(msgspec.Struct, frozen=True):
 
 
 class ConversionReport(msgspec.Struct, frozen=True):
-    """What `--report json` prints."""
+    """The output of `--report json`."""
 
     to: str
     """The target."""
@@ -85,7 +85,7 @@ class ConversionReport(msgspec.Struct, frozen=True):
 
 
 def entry_of(loss: Loss) -> LossEntry:
-    """A loss as it is printed."""
+    """Makes the printed record of a loss."""
     return LossEntry(
         tool_id=loss.tool_id,
         field=loss.field,
@@ -100,7 +100,7 @@ def entry_of(loss: Loss) -> LossEntry:
 
 
 def report_lines(report: ConversionReport) -> Iterator[str]:
-    """The report for people: tool by tool what was lost and what became of it, then the sum."""
+    """Yields the report for people: the losses of each tool and their handling, then the sum."""
     by_tool: dict[tuple[str, str], list[LossEntry]] = {}
     for loss in report.losses:
         by_tool.setdefault((loss.tool_id, loss.file), []).append(loss)
@@ -113,7 +113,7 @@ def report_lines(report: ConversionReport) -> Iterator[str]:
 
 
 def _tool_lines(losses: Sequence[LossEntry]) -> Iterator[str]:
-    """One line for everything of the same fate and reason, each with its line in the file."""
+    """Yields one line for all losses of the same handling and reason, each with its line in the file."""
     alike: dict[tuple[str, str], list[LossEntry]] = {}
     for loss in losses:
         alike.setdefault((loss.instead, "" if loss.instead == "extension" else loss.why), []).append(loss)

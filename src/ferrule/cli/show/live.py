@@ -25,7 +25,7 @@ _NARROW = 20
 
 
 class LiveBar:
-    """Somebody at a terminal watches a call."""
+    """The view of a call on a terminal."""
 
     def __init__(self) -> None:
         self._screen = Screen(self._draw)
@@ -47,12 +47,12 @@ class LiveBar:
         self._screen.__exit__(kind, error, trace)
 
     def begin(self, invocation_id: str, words: str) -> None:
-        """Show which call it is."""
+        """Shows the call's id."""
         self._screen.say(words, "dim")
         self._words = invocation_id
 
     def show_progress(self, said: Progress) -> None:
-        """Show how far it is; what is new in words goes above."""
+        """Shows the progress; new messages go above the bar."""
         message = message_of(said)
         if message and message not in (self._said, STILL):
             now = time.monotonic()
@@ -87,7 +87,7 @@ class LiveBar:
 
 @contextmanager
 def show_spinner(words: str) -> Iterator[None]:
-    """Turns while something is waited for."""
+    """Draws a spinner during a wait."""
     with Screen(lambda room: [[StyledText(f"{room.spinner} ", "green"), StyledText(words)]]):
         yield
 
@@ -99,7 +99,7 @@ _FEW = 2
 
 
 class LiveBatch:
-    """Somebody at a terminal watches a batch. What does not fit on the screen is counted; what goes on is shown first."""
+    """The view of a batch on a terminal. Running calls come first; those that do not fit are counted."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._labels = make_labels(names)
@@ -117,11 +117,11 @@ class LiveBatch:
         self._screen.__exit__(kind, error, trace)
 
     def show_states(self, states: Sequence[str]) -> None:
-        """Show where each call stands."""
+        """Shows the state of each call."""
         self._states = list(states)
 
     def show_progress(self, number: int, said: Progress) -> None:
-        """Show how far it is."""
+        """Shows a call's progress."""
         if said.message != STILL or not self._told[number]:
             self._told[number] = describe_record(said).removeprefix("running: ").removeprefix("running, ")
 
@@ -146,7 +146,7 @@ class LiveBatch:
         ]
 
     def _choose_calls(self, words: Sequence[str], room: int) -> list[int]:
-        """The calls to show, in call order: those that go on before those that wait, those before what has ended."""
+        """Returns the calls to show, in call order: running ones have priority over waiting ones, those over ended ones."""
         if len(words) <= room:
             return list(range(len(words)))
         weight = {"queued": 1, **dict.fromkeys(_BUSY, 0), "waiting for approval": 0, "waiting for a person": 0}

@@ -1,7 +1,7 @@
-"""How commands tell what became of a call, and the exit code that goes with it.
+"""The outcome of a call, as commands print it, and its exit code.
 
 `call`, `batch` and `follow` print the answer alone on standard output, everything else on standard error; commands that
-answer a waiting call tell it in lines.
+answer a waiting call print it in lines.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
 
 
 def outcome_lines(result: Result | Pending | None) -> list[str]:
-    """What became of a call that went on, in lines."""
+    """Yields the outcome of a resumed call, in lines."""
     if result is None or (isinstance(result, Pending) and result.state == "approved"):
         return ["it cannot run in this process; it runs as soon as one that can looks"]
     if isinstance(result, Pending):
@@ -35,14 +35,14 @@ def outcome_lines(result: Result | Pending | None) -> list[str]:
 
 
 def exit_code_of(result: Result | Pending | None) -> int:
-    """The exit code for it."""
+    """Returns the exit code of an outcome."""
     if isinstance(result, Result):
         return ENDED_WITH_ERROR if result.is_error else SUCCEEDED
     return WAITS
 
 
 def make_record(result: Result | Pending | None) -> Any:
-    """The same as JSON."""
+    """Returns the outcome as JSON."""
     return result.to_record() if isinstance(result, Result) else msgspec.to_builtins(result)
 
 
@@ -56,7 +56,7 @@ _WHERE_TO_LOOK = {
 
 
 def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
-    """Print it; gives the exit code that goes with it."""
+    """Prints the outcome, and returns its exit code."""
     if isinstance(outcome, Pending):
         return _print_pending(outcome, as_json)
     if as_json:
@@ -79,13 +79,13 @@ def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
 
 
 def _find_tool_message(outcome: Result, message: str) -> list[str]:
-    """What the tool, or the server behind it, said itself of what went wrong; nothing where that is told already."""
+    """Returns the tool's own error message; empty where the outcome contains it already."""
     own = "" if outcome.status == "partial_succeeded" else outcome.text.strip()
     return [] if own in message else list(map(sanitize, excerpt(own, _LONGEST_WORDS).splitlines()))
 
 
 def _print_answer(outcome: Result) -> None:
-    """The answer: as it is for programs; on a terminal nothing in it can move the cursor, or change a title or colours."""
+    """Prints the answer: unchanged for programs; on a terminal without control sequences."""
     text = format_answer(outcome)
     if sys.stdout.isatty():
         text = "\n".join("\t".join(map(sanitize, line.split("\t"))) for line in text.split("\n"))
@@ -103,7 +103,7 @@ def _print_pending(pending: Pending, as_json: bool) -> int:
 
 
 def make_pending_record(pending: Pending) -> dict[str, Any]:
-    """A call that waits, as JSON."""
+    """Returns a waiting call as JSON."""
     record = {**msgspec.to_builtins(pending), "is_pending": True}
     if pending.expires_at is not None:
         record["expires_at"] = iso(pending.expires_at)
@@ -111,7 +111,7 @@ def make_pending_record(pending: Pending) -> dict[str, Any]:
 
 
 def format_answer(result: Result) -> str:
-    """What a tool answered, for people."""
+    """Formats a tool's answer for people."""
     if result.structured_content is not None:
         return json_text(result.structured_content)
     return result.text
@@ -133,7 +133,7 @@ def _advise(result: Result) -> str:
 
 
 def _list_providers(result: Result) -> list[str]:
-    """Whom the user has to authorize."""
+    """Returns the providers that the user has to authorize."""
     told = result.structured_content
     challenges = told.get("authorization", ()) if isinstance(told, dict) else ()
     return [sanitize(str(each["id"])) for each in challenges] or ["PROVIDER"]

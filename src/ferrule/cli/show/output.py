@@ -1,7 +1,7 @@
-"""How a command shows a report: `--format`, `--output`, colours, a progress bar, JSON, and where the text goes.
+"""Output of commands: `--format`, `--output`, colours, a progress bar, JSON, and the stream of a text.
 
-The bar goes to stderr and draws nothing unless a person is watching a terminal. JSON is indented, as UTF-8, and always
-JSON, whatever number a tool answered with. It does not know what a report says.
+The bar goes to stderr and draws nothing unless a person is watching a terminal. JSON is indented UTF-8, and valid also for
+NaN and infinities. It does not know the contents of a report.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def write_report(
     text_of: Callable[[str], str | None] | None = None,
     before: Iterable[str] = (),
 ) -> None:
-    """Show a report, with the texts `before` above it. `text_of` gives a file's text for excerpts, by default from disk."""
+    """Writes a report, with the texts `before` above it. `text_of` returns a file's text for excerpts, by default from disk."""
     report, names = _printable(report)
     read = text_of or read_text
     surroundings = ReportContext(
@@ -100,9 +100,9 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def read_text(file: str) -> str | None:
-    """A file's text, for excerpts only: whatever is not UTF-8 is shown as replacement characters.
+    """Reads a file's text, for excerpts only: invalid UTF-8 becomes replacement characters.
 
-    None for what the check did not read either: pipes, devices, files that are too large.
+    None for files that the check does not read either: pipes, devices, files that are too large.
     """
     source = load(file, file)
     return source.data.decode("utf-8-sig", errors="replace") if source.problem is None else None
@@ -116,7 +116,7 @@ def _width() -> int:
 
 
 def _printable(report: Report) -> tuple[Report, dict[str, str]]:
-    """The report with file names that every format can hold, and the real names of those that had to be changed."""
+    """Returns the report with file names that every format can hold, and the real names of changed ones."""
     names: dict[str, str] = {}
     diagnostics = []
     for diagnostic in report.diagnostics:
@@ -134,7 +134,7 @@ _CELLS = 30
 
 
 class ProgressBar:
-    """Call it with how much is done; it draws now and then. As a context manager it wipes itself at the end."""
+    """A progress bar: call it with how much is done; it draws at intervals. A context manager that erases it at the end."""
 
     def __init__(self, noun: str = "files") -> None:
         self.noun = noun
@@ -162,5 +162,5 @@ class ProgressBar:
 
 
 def json_text(value: Any) -> str:
-    """The value as indented JSON; NaN and the infinities, which JSON lacks, become null."""
+    """Formats a value as indented JSON; NaN and the infinities, which JSON lacks, become null."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -17,7 +17,7 @@ _STREAMS = {"stdout_bytes": "of output", "stderr_bytes": "of errors"}
 
 
 def progress_line(said: Progress) -> str:
-    """A record for a person without a terminal: `1.2 s  running, 40%, step 2 of 5: reading`."""
+    """Formats a record as one line: `1.2 s  running, 40%, step 2 of 5: reading`."""
     words = ", ".join([said.status.replace("_", " "), *facts_of(said)])
     told = [text for text in (message_of(said), *parts_of(said)) if text]
     when = format_duration(said.elapsed_ms) if said.elapsed_ms is not None else f"number {said.sequence}"
@@ -25,12 +25,12 @@ def progress_line(said: Progress) -> str:
 
 
 def message_of(said: Progress) -> str:
-    """What the tool said, safe to show."""
+    """Returns the tool's message, sanitized."""
     return sanitize(said.message[:_MOST])
 
 
 def facts_of(said: Progress) -> list[str]:
-    """How far it is, in as many ways as it told."""
+    """Describes the progress, in every measure that the record has."""
     found = [] if said.percent is None else [f"{said.percent:g}%"]
     if said.current_step is not None:
         of = f" of {said.total_steps}" if said.total_steps is not None else ""
@@ -42,7 +42,7 @@ def facts_of(said: Progress) -> list[str]:
 
 
 def parts_of(said: Progress) -> list[str]:
-    """Parts of the result that came with it, a line each."""
+    """Yields the partial results of the record, a line each."""
     blocks: Any = said.extra.get("content")
     found = []
     for block in blocks if isinstance(blocks, list) else ():
@@ -54,7 +54,7 @@ def parts_of(said: Progress) -> list[str]:
 
 
 def size(count: int) -> str:
-    """Bytes for people: `512 bytes`, `1.5 kB`, `20 MB`."""
+    """Formats a number of bytes: `512 bytes`, `1.5 kB`, `20 MB`."""
     if abs(count) < 1000:
         return f"{count} {'byte' if count == 1 else 'bytes'}"
     power = min((len(str(abs(count))) - 1) // 3, 4)

@@ -1,6 +1,6 @@
-"""Draws a few lines at the end of a terminal again and again in their place, with what is said above them.
+"""Redraws a few lines at the end of a terminal in place, with messages above them.
 
-It draws on standard error. Everything it is given is safe to show, or made so here.
+It draws on standard error, and sanitizes every text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class StyledText(NamedTuple):
 
 
 class DrawingSpace(NamedTuple):
-    """What one drawing has."""
+    """The space of one drawing."""
 
     width: int
     height: int
@@ -45,7 +45,7 @@ Draw = Callable[[DrawingSpace], Sequence[Sequence[StyledText]]]
 
 
 class Screen:
-    """The end of a terminal. A context manager: whatever it draws is gone when it ends."""
+    """The last lines of a terminal. A context manager: its drawing is erased at the end."""
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw

@@ -21,7 +21,7 @@ _LABEL = 18
 
 
 def row(label: str, value: str) -> Iterator[str]:
-    """A label and its text, wrapped under itself. A long word is not torn."""
+    """Formats a label and its text, wrapped below itself. Long words are not broken."""
     room = _WIDTH - _LABEL - 2
     lines = textwrap.wrap(sanitize(value), room, break_long_words=False, break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
@@ -29,12 +29,12 @@ def row(label: str, value: str) -> Iterator[str]:
 
 
 def as_json(value: Any) -> str:
-    """A value on one line."""
+    """Formats a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def short(digest: str) -> str:
-    """The beginning of a digest: enough to compare by eye."""
+    """Shortens a digest, enough to compare by eye."""
     kind, _, rest = digest.rpartition(":")
     return f"{kind}:{rest[:12]}" if kind else rest[:12] or "-"
 
@@ -45,7 +45,7 @@ _COUNTED = ("bytes_read", "bytes_written", "line_count", "exit_code")
 
 
 def scheduling_lines(story: Story) -> Iterator[str]:
-    """With whom it shared its time."""
+    """Yields how the call was scheduled."""
     said = _members(story.notes.get("scheduler"))
     facts = _members(said.get("facts", said))
     words = [_fact(name, value) for name, value in facts.items() if isinstance(value, bool)]
@@ -69,7 +69,7 @@ def scheduling_lines(story: Story) -> Iterator[str]:
 
 
 def attempt_lines(story: Story) -> Iterator[str]:
-    """What failed before the attempt that counted."""
+    """Yields the failed attempts before the last one."""
     for attempt in story.attempts:
         code = f" ({attempt.error_code})" if attempt.error_code not in ("", attempt.error_class) else ""
         native = f", {attempt.native_error_ref}" if attempt.native_error_ref else ""
@@ -79,7 +79,7 @@ def attempt_lines(story: Story) -> Iterator[str]:
 
 
 def progress_lines(story: Story) -> Iterator[str]:
-    """How far it said it was: how often, and what last."""
+    """Yields the progress: how many records, and the last one."""
     if not story.progress:
         return
     count = len(story.progress)
@@ -108,7 +108,7 @@ def _block(block: Any) -> str:
 
 
 def cancel_lines(story: Story) -> Iterator[str]:
-    """Who asked it to stop, and what came of it."""
+    """Yields the requests to stop, and their outcomes."""
     for one in story.cancellations:
         yield from _cancel(one)
 
@@ -133,7 +133,7 @@ def _cancel(one: CancellationNews) -> Iterator[str]:
 
 
 def late_lines(story: Story) -> Iterator[str]:
-    """What its tool gave when nobody waited any more."""
+    """Yields the output that came after the call had ended."""
     for one in story.late_results:
         yield from row("came", f"{format_clock(one.at)}, recorded and not delivered")
         if one.data:
@@ -150,7 +150,7 @@ def _content(one: LateResult) -> str:
 
 
 def storage_lines(story: Story) -> Iterator[str]:
-    """What became of the result's bytes, and of the caller's context."""
+    """Yields how the result's bytes were stored, and how the caller's context changed."""
     notes = story.notes
     if notes.get("abort_reason"):
         yield from row("abort reason", _words(notes["abort_reason"]))
@@ -183,7 +183,7 @@ def _lock(lock: Any) -> str:
 
 
 def _wait_milliseconds(said: dict[str, Any]) -> float | None:
-    """Milliseconds, however the note has them."""
+    """Returns the waiting time of a note, in milliseconds."""
     for name, factor in (("waited_ms", 1.0), ("waited_seconds", 1000.0), ("waited", 0.000_001)):
         value = said.get(name)
         if isinstance(value, int | float):

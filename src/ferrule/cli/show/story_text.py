@@ -21,7 +21,7 @@ Bold = Callable[[str], str]
 
 
 def story_lines(story: Story, bold: Bold) -> Iterator[str]:
-    """The page, line by line."""
+    """Yields the page, line by line."""
     took = "" if story.duration_ms is None else f" after {format_duration(story.duration_ms)}"
     yield bold(sanitize(f"{story.invocation_id}  {story.header.tool_id}  {story.status}{took}"))
     yield from _who(story)
@@ -73,7 +73,7 @@ def _who(story: Story) -> Iterator[str]:
 
 
 def _places(story: Story) -> Iterator[str]:
-    """What the call is called in the systems it went to (AT-258)."""
+    """Yields the names of the call in the systems it went to (AT-258)."""
     for ref in story.notes.get("native_refs", ()):
         facts = ", ".join(f"{name} {value}" for name, value in ref.items() if name != "source")
         yield from row(str(ref.get("source", "")), facts)

@@ -1,6 +1,6 @@
-"""How a call is watched on standard error: a live bar on a terminal, else a line for each record, or JSON lines.
+"""Views of a running call on standard error: a live bar on a terminal, else a line for each record, or JSON lines.
 
-Standard output stays what it is without watching: the answer, and nothing else.
+Standard output has the answer, and nothing else, as without a view.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ferrule.model.progress import Progress
 
 
 class View(Protocol):
-    """Somebody who watches a call. A context manager: whatever it draws is gone when it ends."""
+    """A view of a running call. A context manager: its drawing is erased at the end."""
 
     def __enter__(self) -> View: ...
 
@@ -28,17 +28,17 @@ class View(Protocol):
     ) -> None: ...
 
     def begin(self, invocation_id: str, words: str) -> None:
-        """The call's id, and a sentence about it."""
+        """Shows the call's id, and a sentence about it."""
 
     def show_progress(self, said: Progress) -> None:
-        """A record of its progress."""
+        """Shows a progress record."""
 
     def note(self, words: str, facts: dict[str, Any]) -> None:
-        """Something else to know: in words, if people have to be told, and for programs."""
+        """Shows a note: in words for people, as JSON for programs."""
 
 
 class PlainView:
-    """A line for each record."""
+    """Prints a line for each record."""
 
     def __enter__(self) -> PlainView:
         return self
@@ -46,35 +46,35 @@ class PlainView:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing was drawn."""
+        """Erases nothing: nothing was drawn."""
 
     def begin(self, invocation_id: str, words: str) -> None:
-        """Say which call it is."""
+        """Prints the call's id."""
         _write(words)
 
     def show_progress(self, said: Progress) -> None:
-        """Say how far it is."""
+        """Prints the progress."""
         _write(progress_line(said))
 
     def note(self, words: str, facts: dict[str, Any]) -> None:
-        """Say it."""
+        """Prints a note."""
         if words:
             _write(words)
 
 
 class JsonView(PlainView):
-    """JSON lines: the id first, then the standard's `tool_progress` records, then whatever else there is to know."""
+    """Prints JSON lines: the id first, then the standard's `tool_progress` records, then notes."""
 
     def begin(self, invocation_id: str, words: str) -> None:
-        """Say which call it is."""
+        """Prints the call's id."""
         self._json({"invocation_id": invocation_id})
 
     def show_progress(self, said: Progress) -> None:
-        """Give the record."""
+        """Prints the record."""
         self._json(said.to_record())
 
     def note(self, words: str, facts: dict[str, Any]) -> None:
-        """Give what programs want to know."""
+        """Prints the note for programs."""
         self._json(facts)
 
     def _json(self, record: dict[str, Any]) -> None:
@@ -82,7 +82,7 @@ class JsonView(PlainView):
 
 
 def choose_view(as_json: bool) -> View:
-    """The view that fits whoever watches."""
+    """Returns the view for a person or a program."""
     if as_json:
         return JsonView()
     if not is_watched():
@@ -93,12 +93,12 @@ def choose_view(as_json: bool) -> View:
 
 
 def is_watched() -> bool:
-    """True when a person looks at standard error, on a terminal that can draw."""
+    """True when standard error is a terminal that can draw."""
     return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def show_waiting(words: str, is_quiet: bool) -> AbstractContextManager[Any]:
-    """Shows that something is waited for, if a person looks."""
+    """Shows a spinner during a wait, on a terminal."""
     if is_quiet or not is_watched():
         return PlainView()
     from ferrule.cli.show.live import show_spinner
@@ -107,7 +107,7 @@ def show_waiting(words: str, is_quiet: bool) -> AbstractContextManager[Any]:
 
 
 async def show_all(progress: AsyncIterator[Progress], view: View) -> None:
-    """Show every record as it comes."""
+    """Shows every record as it comes."""
     async for said in progress:
         view.show_progress(said)
 
