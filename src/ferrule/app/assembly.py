@@ -242,7 +242,7 @@ class _Assembly:
             now=clock.now,
             tick=clock.tick,
             sealing=self._key,
-            unsatisfied=why_unsatisfied,
+            why_unsatisfied=why_unsatisfied,
             call_facts=compute_call_facts,
             scheduler=Scheduler(settings.scheduler),
             live=InFlight(),
@@ -255,7 +255,7 @@ class _Assembly:
             results=settings.results,
             retries=settings.retries,
             records_behind=settings.ledger.read_only == "behind",
-            parked=notices.tell,
+            on_parked=notices.tell,
             why_ended=overrides.why_ended or _make_why_ended(self._workspace),
         )
 

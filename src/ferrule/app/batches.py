@@ -21,10 +21,10 @@ from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
-from ferrule.runtime.pipeline.call import Call, CallOptions, Replay, place_of
+from ferrule.runtime.pipeline.call import Call, CallOptions, DuplicateCall, place_of
 from ferrule.runtime.pipeline.call_parts import BatchMembership
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
-from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
+from ferrule.runtime.pipeline.drive import Outcome, drive, release_call, stop_call
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
@@ -202,7 +202,7 @@ class BatchRun:
         stop = refused or self._why_not_start(number)
         return await (resolve(drive(call, self._services)) if stop is None else self._stop_before_start(call, stop))
 
-    async def _stop_before_start(self, call: Call, stop: Stop) -> Result | Replay:
+    async def _stop_before_start(self, call: Call, stop: Stop) -> Result | DuplicateCall:
         """Ends a call that does not begin: frees its place at once, and records its end."""
         if call.flight.place is not None:
             call.flight.place.lane.leave(call.flight.place)
@@ -211,7 +211,7 @@ class BatchRun:
         try:
             return await uncancelled(resolve(stop_call(call, self._services, stop)))
         finally:
-            let_go(call, self._services)
+            release_call(call, self._services)
 
     def _dependencies_of(self, number: int) -> tuple[int, ...]:
         if self.policy.ordering_policy == "serial" and number:

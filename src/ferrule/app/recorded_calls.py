@@ -24,8 +24,8 @@ from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, Store
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
 from ferrule.runtime.approval.check import find_expired, is_genuine, make_expiry_stop
-from ferrule.runtime.pipeline.call import Call, Park, Replay
-from ferrule.runtime.pipeline.drive import APPROVED, RECEIVED, drive, stop_call
+from ferrule.runtime.pipeline.call import Call, DuplicateCall, Park
+from ferrule.runtime.pipeline.drive import AFTER_APPROVAL, AFTER_REPLY, drive, stop_call
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.results.packing import read_answer
 from ferrule.runtime.pipeline.resumption import PastCall, read_past, revive_call, revive_to_end
@@ -91,9 +91,11 @@ class Calls:
         rows = await self._store.rows_of(call_id)
         return _is_call_of(rows, caller)
 
-    async def resolve_outcome(self, outcome: Result | Pending | Replay, wait: float | None = None) -> Result | Pending:
+    async def resolve_outcome(
+        self, outcome: Result | Pending | DuplicateCall, wait: float | None = None
+    ) -> Result | Pending:
         """Returns what a caller gets: the first call's outcome for a duplicate, and the result for one who waits."""
-        if isinstance(outcome, Replay):
+        if isinstance(outcome, DuplicateCall):
             found = await self.result(outcome.invocation_id)
             assert found is not None  # a replay refers to a call with rows
             outcome = found
@@ -152,7 +154,7 @@ class Calls:
         resume_numbering(call, self._services, told, past.notes, past.request)
         is_received = past.request is not None and past.request.purpose == "input"
         return await self.resolve_outcome(
-            await resolve(drive(call, self._services, RECEIVED if is_received else APPROVED))
+            await resolve(drive(call, self._services, AFTER_REPLY if is_received else AFTER_APPROVAL))
         )
 
     def _refuse_ended_key(self, past: PastCall) -> None:

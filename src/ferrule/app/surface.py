@@ -19,9 +19,9 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.runtime.approval.inbox import OnRecorded
-from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, Replay
+from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, DuplicateCall
 from ferrule.runtime.pipeline.call_parts import CallInputs
-from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
+from ferrule.runtime.pipeline.drive import Outcome, drive, release_call, stop_call
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import build_cancel_stop
@@ -62,7 +62,7 @@ class SurfaceHandle:
         self._request = request
         self.session = session
         """The surface in use."""
-        session.held_by(self, app.make_handle)
+        session.set_handle(self, app.make_handle)
 
     @property
     def surface(self) -> Surface:
@@ -160,7 +160,7 @@ class SurfaceHandle:
 
     async def _settle(self, going: Outcome | Awaitable[Outcome], wait: float | None = None) -> Result | Pending:
         """Awaits what becomes of a call. A duplicate gets the first call's answer; whoever wants to wait does."""
-        outcome = going if isinstance(going, Pending | Replay | Result) else await going
+        outcome = going if isinstance(going, Pending | DuplicateCall | Result) else await going
         return outcome if isinstance(outcome, Result) else await self._app.calls.resolve_outcome(outcome, wait)
 
     def _planned(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
@@ -183,7 +183,7 @@ class SurfaceHandle:
         try:
             return await self._settle(stop_call(call, self._app.services, stop))
         finally:
-            let_go(call, self._app.services)
+            release_call(call, self._app.services)
 
     async def call_many(self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any) -> Batch:
         """Use many tools. Gives their results in call order; reads run side by side, everything else in turn.
@@ -325,7 +325,7 @@ class SurfaceHandle:
         if selected is not before.surface:
             self._request = selected.request
             self.session = app.sessions.derive(selected, before)
-            self.session.held_by(self, app.make_handle)
+            self.session.set_handle(self, app.make_handle)
             loaded = [key for key, entry in selected.entries.items() if entry is not before.surface.entries.get(key)]
             app.changes.record_surface(selected, "loaded", tools=loaded, search_id=ref)
         return selected
@@ -354,7 +354,7 @@ class SurfaceHandle:
         before = self.session
         session = await self._app.sessions.refresh(self._request, before, is_forced=is_forced)
         if session is not before:
-            session.held_by(self, self._app.make_handle)
+            session.set_handle(self, self._app.make_handle)
             self.session = session
         return session
 

@@ -22,11 +22,11 @@ def replace_phase(monkeypatch: pytest.MonkeyPatch, phase: str, replacement: Call
 
     monkeypatch.setattr(drive, "OPENING", tuple(replacement if each is original else each for each in drive.OPENING))
     monkeypatch.setattr(drive, "CLOSING", tuple(replacement if each is original else each for each in drive.CLOSING))
-    for name in ("_FAILED", "_NEVER_RAN"):
+    for name in ("_CLOSING_FAILED", "_CLOSING_NEVER_RAN"):
         monkeypatch.setattr(drive, name, swap(getattr(drive, name)))
-    for name in ("WHOLE", "APPROVED", "RECEIVED", "_JUDGED_AGAIN"):
+    for name in ("ALL_PHASES", "AFTER_APPROVAL", "AFTER_REPLY", "_FROM_PERMISSION"):
         plan = getattr(drive, name)
-        changed = drive.Plan(swap(plan.opening), swap(plan.closing))
+        changed = drive.PhasePlan(swap(plan.opening), swap(plan.closing))
         monkeypatch.setattr(drive, name, changed)
         if hasattr(recorded_calls, name):
             monkeypatch.setattr(recorded_calls, name, changed)

@@ -19,7 +19,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.pipeline.arguments.complaints import Complaint
 from ferrule.runtime.pipeline.arguments.validation import ParsedArguments
-from ferrule.runtime.pipeline.phases.check_schema_loaded import not_loaded
+from ferrule.runtime.pipeline.phases.check_schema_loaded import build_not_loaded
 from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
@@ -89,7 +89,7 @@ async def preview_arguments(session: Session, services: Services, name: str, raw
     if prepared.refusal is not None:
         return _make_blocked(prepared.refusal)
     if not prepared.is_loaded or prepared.arguments is None:
-        return _make_blocked(not_loaded(prepared, name))
+        return _make_blocked(build_not_loaded(prepared, name))
     parsed = prepared.arguments.parse(raw)
     if not isinstance(parsed, ParsedArguments):
         stop = Stop("schema_validation_failed", parsed.message, parsed.code)

@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.contracts.store import KeyHolder
 from ferrule.model.failure import Stop
-from ferrule.runtime.pipeline.call import Call, Replay
+from ferrule.runtime.pipeline.call import Call, DuplicateCall
 
 KEY_CONFLICT = "idempotency_conflict"
 """The error code of a call whose key was used for something else."""
@@ -42,11 +42,11 @@ def _canonicalize(written: bytes) -> bytes:
         return written
 
 
-def check_key_holder(holder: KeyHolder | None, key: tuple[bytes, bytes]) -> Stop | Replay | None:
+def check_key_holder(holder: KeyHolder | None, key: tuple[bytes, bytes]) -> Stop | DuplicateCall | None:
     """Resolves a used key: a replay for the same input, a stop for another one; None when the key is free."""
     if holder is None:
         return None
-    return Replay(holder.call) if holder.input_digest == key[1] else build_key_conflict(holder.call)
+    return DuplicateCall(holder.call) if holder.input_digest == key[1] else build_key_conflict(holder.call)
 
 
 def build_key_conflict(holder: str) -> Stop:
@@ -67,7 +67,7 @@ def count_call(call: Call) -> Stop | None:
     limit, total = entry.max_calls_per_run, surface.max_tool_calls
     if limit is None and total is None:
         return None
-    used_up = call.session.take(call.prepared.tool_id, limit, total)
+    used_up = call.session.count_call(call.prepared.tool_id, limit, total)
     return build_limit_stop(call, used_up) if used_up is not None else None
 
 

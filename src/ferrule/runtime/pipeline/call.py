@@ -60,7 +60,7 @@ _MOVES = {old: {new: _CODES[new] for new in news} for old, news in TRANSITIONS.i
 
 
 class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller may say about one call besides its arguments."""
+    """The options of one call, besides its arguments."""
 
     idempotency_key: str | None = None
     timeout_seconds: float | None = None
@@ -69,18 +69,18 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     retry_of: str | None = None
     """The invocation this one repeats (AT-103)."""
     priority: int = 0
-    """Higher goes first among calls that wait for a limit."""
+    """Calls of higher priority go first at a limit."""
     client: frozenset[str] = frozenset()
-    """What the calling client can be asked for."""
+    """The client requests that the caller supports."""
     handed: CallSecrets = NO_CALL_SECRETS
     """Credentials that the caller gives its tool with this call. Never stored."""
     is_exact: bool = False
-    """True: arguments that do not fit the schema are refused, also where it is plain what was meant."""
+    """True: arguments that do not fit the schema are refused, and never repaired."""
     trace_id: str | None = None
-    """The trace that the caller counts this call among; for the record."""
+    """The caller's trace, for the record."""
 
     def __post_init__(self) -> None:
-        """A time limit that is no number of seconds is over already."""
+        """Treats an invalid timeout as expired."""
         limit = self.timeout_seconds
         if limit is not None and not limit >= 0:
             msgspec.structs.force_setattr(self, "timeout_seconds", 0.0)
@@ -88,50 +88,50 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 NO_OPTIONS = CallOptions()
 OWN_NOTES = frozenset({"batch", "parent", "scheduler"})
-"""Notes of ours that say nothing about a result."""
+"""Our own notes, which say nothing about a result."""
 NO_STATE = b"\0"
-"""What the ledger has of a tool that waits and left nothing behind: that it waits has to show."""
+"""The stored state of a waiting tool that left none: an empty value would not show that it waits."""
 
 
 class Recorded(msgspec.Struct, gc=False):
-    """What the ledger has of a call already: a call that was started, or that comes back from waiting."""
+    """The ledger's record of a call that was started, or that comes back from waiting."""
 
     seq: int
-    """Its last row: nothing may have happened since."""
+    """Its last row; the next commit fails when another row was added since."""
     mark_state: str
-    """The state the ledger's table has it in."""
+    """Its state in the ledger's table."""
     request: ApprovalRequest | None = None
     answers: tuple[Answer, ...] = ()
     waiting: bytes = b""
-    """What an executor that waits left behind."""
+    """The state that a waiting executor left."""
     received: JsonValue = None
-    """What it waited for."""
+    """The reply it waited for."""
     asked_about: bytes | None = None
-    """The input the question was about, before anybody edited it; None when it was the model's."""
+    """The input in the question, before it was edited; None when it was the model's."""
 
 
 class Park(msgspec.Struct, frozen=True, gc=False):
-    """A phase's word that the call waits: for a person, or for what its tool asked for."""
+    """A phase's step: the call waits, for a person or for the reply its tool asked for."""
 
     request: ApprovalRequest
     waiting: Waiting | None = None
 
 
-class Replay(msgspec.Struct, frozen=True, gc=False):
-    """A phase's word that this call is a duplicate: another invocation has, or will have, the answer."""
+class DuplicateCall(msgspec.Struct, frozen=True, gc=False):
+    """A phase's step: this call duplicates another invocation, which has, or will have, the answer."""
 
     invocation_id: str
 
 
-class Again(msgspec.Struct, frozen=True, gc=False):
-    """A phase's word that the decision does not hold any more: it has to be made anew."""
+class Rejudge(msgspec.Struct, frozen=True, gc=False):
+    """A phase's step: the decision no longer holds and has to be made again."""
 
 
 class Detached(msgspec.Struct, frozen=True, gc=False):
-    """A phase's word that the call goes on without whoever waited for it."""
+    """A phase's step: the call goes on without its caller."""
 
     going_on: Coroutine[Any, Any, Step]
-    """A coroutine that gives the phase's step in the end."""
+    """The coroutine that returns the phase's step in the end."""
     message: str
 
 
@@ -155,21 +155,21 @@ class Call(msgspec.Struct, gc=False):
     phases: list[int] = []
     """`offset << 4 | phase`, since the last row."""
     prepared: Prepared = UNRESOLVED
-    """The tool, ready to be called; filled by `resolve_tool`."""
+    """The tool, ready to be called; set by `resolve_tool`."""
     notes: dict[str, Any] = {}
-    """What else goes on record, by name."""
+    """Further facts for the record, by name."""
     recorded: Recorded | None = None
-    """What the ledger has of it already; None while that is nothing."""
+    """Its record in the ledger; None before the first row."""
     key: tuple[bytes, bytes] | None = None
     """The idempotency key, scoped, and the input's digest."""
     secrets: frozenset[str] = frozenset()
-    """Values its tool asked to keep out of everything."""
+    """Values that its tool keeps out of everything."""
     judgement: CallJudgement = UNJUDGED
     flight: CallFlight = msgspec.field(default_factory=CallFlight)
     ending: CallEnding = msgspec.field(default_factory=CallEnding)
 
     def enter(self, state: State) -> None:
-        """Go on to a state. Raises IllegalTransition."""
+        """Enters a state. Raises IllegalTransition."""
         try:
             code = _MOVES[self.state][state]
         except KeyError:
@@ -179,14 +179,14 @@ class Call(msgspec.Struct, gc=False):
         self.states.append((self.tick() - self.origin) << 5 | code)
 
     def judge(self, decision: Decision) -> None:
-        """Take one more decision."""
+        """Adds a decision."""
         self.judgement = replace(self.judgement, decisions=(*self.judgement.decisions, decision))
 
     def has_rows(self, seq: int, mark_state: str) -> None:
-        """A row of the call is on disk: what comes next belongs to the next one."""
+        """Notes that a row of the call is on disk: later events belong to the next row."""
         before = self.recorded
         self.recorded = Recorded(seq, mark_state)
-        if before is not None and before.waiting:  # it goes on where its tool left off
+        if before is not None and before.waiting:  # a resumed tool needs its state in the next row too
             self.recorded.waiting, self.recorded.received = before.waiting, before.received
         self.states, self.phases = [], []
         self.inputs.new_mutations = 0
@@ -195,23 +195,23 @@ class Call(msgspec.Struct, gc=False):
 
     @property
     def interrupt_behavior(self) -> str:
-        """What an interruption does to it: its tool says so; a call that has found no tool yet is stopped."""
+        """The tool's reaction to an interruption; a call without a tool yet is stopped."""
         entry = self.prepared.entry
         return entry.tool.facts.interrupt_behavior if entry is not None else "cancel"
 
     @property
     def is_hurried(self) -> bool:
-        """True when its caller gave it less time than its tool takes for itself: a timeout then says nothing about the tool."""
+        """True when its caller allowed less time than its tool: a timeout then says nothing about the tool."""
         given, usual = self.options.timeout_seconds, self.prepared.traits.timeout_seconds
         return given is not None and (usual is None or given < usual)
 
     def offset(self) -> int:
-        """Nanoseconds since the call was planned."""
+        """Returns the nanoseconds since the call was planned."""
         return self.tick() - self.origin
 
 
-Step: TypeAlias = Stop | Park | Replay | Detached | Again | None
-"""What a phase says: nothing (go on), or where the call goes instead."""
+Step: TypeAlias = Stop | Park | DuplicateCall | Detached | Rejudge | None
+"""The step of a phase: None to go on, or where the call goes instead."""
 Opening: TypeAlias = "Callable[[Call, Services], Step | Awaitable[Step]]"
 Closing: TypeAlias = "Callable[[Call, Services], Awaitable[None] | None]"
 
@@ -221,8 +221,10 @@ RUNNING: ContextVar[Call | None] = ContextVar("ferrule_running_call", default=No
 
 
 def place_of(call: Call) -> LanePlace | None:
-    """The place of a call that runs, for the calls inside it; None when it has ended. One that slipped in without a place
-    gets one now."""
+    """Returns the place of a running call, for the calls inside it; None when it has ended.
+
+    A call that slipped in without a place gets one now.
+    """
     if call.state not in ("running", "partial_result"):
         return None
     flight = call.flight

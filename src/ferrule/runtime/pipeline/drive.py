@@ -1,9 +1,9 @@
-"""Drives a call through its phases: the one path of every call, whoever makes it and whatever its tool is.
+"""The driver: runs a call through its phases, the one path of every call.
 
-A phase is a plain function that returns nothing (go on), a step, or something to await. `drive` runs the phases as plain
-calls and becomes a coroutine (`_drive_on`) at the first one that has to wait; the closing phases then record every ending.
-Whatever goes wrong, a mistake of ours included, ends as exactly one terminal result (AT-105). Above stand the app's
-surfaces, batches and resumed calls; phases never call one another, nor the driver.
+A phase is a plain function that returns nothing (go on), a step, or something to await. `drive` runs the phases as
+plain calls and becomes a coroutine (`_drive_on`) at the first one that has to wait; the closing phases then record
+every ending. Every failure, bugs of ours included, ends as exactly one terminal result (AT-105). The app's surfaces,
+batches and resumed calls use it; phases never call one another, nor the driver.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ferrule.runtime.pipeline.admission import KEY_CONFLICT, build_key_conflict,
 from ferrule.runtime.pipeline.call import (
     NO_OPTIONS,
     RUNNING,
-    Again,
     Call,
     Closing,
     Detached,
+    DuplicateCall,
     Opening,
     Park,
-    Replay,
+    Rejudge,
     Step,
     place_of,
 )
@@ -76,78 +76,78 @@ _BUSY = frozenset({PHASES.index("resolve_tool"), PHASES.index("parse_schema"), _
 """Phases that always have something to do."""
 
 
-class Plan(NamedTuple):
-    """The phases that calls go through, in order, each with its number."""
+class PhasePlan(NamedTuple):
+    """The phases that a call goes through, in order, each with its number."""
 
     opening: tuple[tuple[int, Opening, bool], ...]
-    """And whether its end is noted. A phase that may be idle leaves no time in the plan of a tool; rows fill it in."""
+    """The flag says whether the end of the phase is noted. An idle phase leaves no time in a tool's plan; rows fill it in."""
     closing: tuple[tuple[int, Closing], ...]
 
 
-def _plan(numbers: Iterable[int] = range(len(PHASES)), *, notes_all: bool = True) -> Plan:
-    """Makes the plan of some phases."""
+def _build_plan(numbers: Iterable[int] = range(len(PHASES)), *, notes_all: bool = True) -> PhasePlan:
+    """Builds the plan of some phases."""
     chosen = tuple(numbers)
-    return Plan(
+    return PhasePlan(
         tuple((number, OPENING[number], notes_all or number in _BUSY) for number in chosen if number <= _EXECUTE),
         tuple((number, CLOSING[number - _MAP_RESULT]) for number in chosen if number >= _MAP_RESULT),
     )
 
 
-WHOLE = _plan()
+ALL_PHASES = _build_plan()
 """Every phase: right for every call."""
-APPROVED = _plan((0, 1, 6, 7, 8, 9, 10, 11, 12))
-"""For an answered call: everything that could have changed meanwhile, and nothing that ran already."""
-RECEIVED = _plan((0, 7, 8, 9, 10, 11, 12))
-"""For a call whose tool waited for somebody."""
-_JUDGED_AGAIN = _plan(range(6, 13))
-"""For a call whose approval lapsed while it waited for its turn."""
-_NEVER_RAN = WHOLE.closing[2:]
-_FAILED = WHOLE.closing[1:]
-_tool_plans: dict[int, Plan] = {}
+AFTER_APPROVAL = _build_plan((0, 1, 6, 7, 8, 9, 10, 11, 12))
+"""The plan of an answered call: repeats what may have changed meanwhile, and nothing that ran already."""
+AFTER_REPLY = _build_plan((0, 7, 8, 9, 10, 11, 12))
+"""The plan of a call whose tool waited for a reply."""
+_FROM_PERMISSION = _build_plan(range(6, 13))
+"""The plan of a call whose approval lapsed while it waited for its turn."""
+_CLOSING_NEVER_RAN = ALL_PHASES.closing[2:]
+_CLOSING_FAILED = ALL_PHASES.closing[1:]
+_tool_plans: dict[int, PhasePlan] = {}
 """The plans of tools, by their idle phases."""
 
-StepTaken: TypeAlias = Stop | Park | Replay | Detached | Again
-_STEPS = (Stop, Park, Replay, Detached, Again)
-Outcome: TypeAlias = Result | Pending | Replay
-"""What becomes of a call: it has ended, waits in the ledger, or is another one's duplicate."""
+StepTaken: TypeAlias = Stop | Park | DuplicateCall | Detached | Rejudge
+_STEPS = (Stop, Park, DuplicateCall, Detached, Rejudge)
+Outcome: TypeAlias = Result | Pending | DuplicateCall
+"""The outcome of a call: it has ended, is pending in the ledger, or duplicates another call."""
 _log = logging.getLogger("ferrule.pipeline")
 
 
-def drive(call: Call, services: Services, plan: Plan | None = None) -> Outcome | Awaitable[Outcome]:
-    """Carries one call to its terminal result, or parks it until somebody answers.
+def drive(call: Call, services: Services, plan: PhasePlan | None = None) -> Outcome | Awaitable[Outcome]:
+    """Runs one call to its terminal result, or parks it until somebody answers.
 
-    Returns the outcome where no phase has to wait, else what to await for it, in a task. Without a plan the call takes the
-    phases that its tool needs, and all of them when it says more than its arguments; its record has all thirteen.
+    Returns the outcome where no phase has to wait, else an awaitable of it, to be awaited in a task. Without a plan the
+    call takes the phases that its tool needs, and all of them when it has options; its record has all thirteen.
     """
-    if call.flight.live is not None and (stop := _take_up(call, call.flight.live)) is not None:
+    if call.flight.live is not None and (stop := _begin_in_flight(call, call.flight.live)) is not None:
         return _take_step(call, services, stop)
     if plan is None:
         prepared = call.session.prepared.get(call.tool_name)
         if prepared is None or call.options is not NO_OPTIONS:
-            plan = WHOLE
+            plan = ALL_PHASES
         else:
             idle = prepared.route.idle
-            plan = _tool_plans.get(idle) or _plan_without(idle)
+            plan = _tool_plans.get(idle) or _build_tool_plan(idle)
     return _advance(call, services, plan, plan.opening)
 
 
-def _plan_without(idle: int) -> Plan:
-    """Makes the plan of tools for which some phases are idle."""
+def _build_tool_plan(idle: int) -> PhasePlan:
+    """Builds the plan of tools for which some phases are idle."""
     numbers = (number for number in range(len(PHASES)) if not idle >> number & 1)
-    plan = _tool_plans[idle] = _plan(numbers, notes_all=False)
+    plan = _tool_plans[idle] = _build_plan(numbers, notes_all=False)
     return plan
 
 
 def _advance(
-    call: Call, services: Services, plan: Plan, opening: tuple[tuple[int, Opening, bool], ...]
+    call: Call, services: Services, plan: PhasePlan, opening: tuple[tuple[int, Opening, bool], ...]
 ) -> Outcome | Awaitable[Outcome]:
-    """Runs these opening phases of a plan, then ends the call."""
+    """Runs the given opening phases of a plan, then ends the call."""
     phases, tick, origin = call.phases, call.tick, call.origin
     for number, phase, is_noted in opening:
         try:
             step = phase(call, services)
         except BaseException as error:
-            step = _crash(call, services, number, error)
+            step = _stop_for_crash(call, services, number, error)
         if step is not None:
             if not isinstance(step, _STEPS):
                 return _drive_on(call, services, plan, number, step)
@@ -160,8 +160,8 @@ def _advance(
     return _close(call, services, plan.closing)
 
 
-async def _drive_on(call: Call, services: Services, plan: Plan, number: int, waiting: Awaitable[Step]) -> Outcome:
-    """Awaits what a phase waits for, then goes on with the plan as before."""
+async def _drive_on(call: Call, services: Services, plan: PhasePlan, number: int, waiting: Awaitable[Step]) -> Outcome:
+    """Awaits a phase, then goes on with the plan."""
     try:
         step = await _wait_for_phase(call, services, number, waiting)
         call.phases.append((call.tick() - call.origin) << 4 | number)
@@ -170,9 +170,9 @@ async def _drive_on(call: Call, services: Services, plan: Plan, number: int, wai
             going = _advance(call, services, plan, rest)
         else:
             going = _take_step(call, services, step)
-        return going if isinstance(going, Result | Pending | Replay) else await going
+        return going if isinstance(going, Result | Pending | DuplicateCall) else await going
     finally:
-        let_go(call, services)
+        release_call(call, services)
 
 
 async def _wait_for_phase(call: Call, services: Services, number: int, waiting: Awaitable[Step]) -> Step:
@@ -184,10 +184,10 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
     if live is not None and live.task is None:
         live.task = asyncio.current_task()
         live.is_stopped_early = live.cancel is not None
-        if not is_executing:  # `execute` looks for itself: it has a tool to throw away
+        if not is_executing:  # `execute` checks this itself: it has a tool to discard
             live.stage = "opening"
             if live.cancel is not None:
-                _drop(waiting)
+                _close_unawaited(waiting)
                 return build_cancel_stop(call, live.cancel)
     try:
         step = await waiting
@@ -198,21 +198,21 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
         if flight.live is not None and flight.live.absorb_cancel():
             return build_cancel_stop(call, flight.live.cancel or BY_ITSELF)
         if _is_cancelled():
-            await _leave_behind(call, services, number)
+            await _detach(call, services, number)
             raise
-        return _crash(call, services, number, error)
+        return _stop_for_crash(call, services, number, error)
     except BaseException as error:
-        return _crash(call, services, number, error)
+        return _stop_for_crash(call, services, number, error)
 
 
-def _drop(waiting: Awaitable[Step]) -> None:
-    """Closes what nobody will await."""
+def _close_unawaited(waiting: Awaitable[Step]) -> None:
+    """Closes a coroutine that is not awaited any more."""
     if isinstance(waiting, Coroutine):
         waiting.close()
 
 
-def _take_up(call: Call, live: LiveCall) -> Stop | None:
-    """Takes up a call that was in flight before it began: it may have been canceled meanwhile."""
+def _begin_in_flight(call: Call, live: LiveCall) -> Stop | None:
+    """Begins a call that was in flight already; returns a stop when it was canceled meanwhile."""
     live.task = own_task()
     live.stage = "opening"
     if live.cancel is None:
@@ -222,30 +222,30 @@ def _take_up(call: Call, live: LiveCall) -> Stop | None:
 
 
 async def _stop_meanwhile(call: Call, live: LiveCall, cancel: Cancel, step: Step) -> Step:
-    """Stops a call that somebody asked to stop while a phase was busy with what cannot be interrupted."""
+    """Stops a call that was canceled while a phase could not be interrupted."""
     try:
-        await asyncio.sleep(0)  # where the cancellation that came with it arrives
+        await asyncio.sleep(0)  # lets the cancellation that came with it arrive
     except asyncio.CancelledError:
         if not live.absorb_cancel():
             raise
-    return step if isinstance(step, Stop | Replay) else build_cancel_stop(call, cancel)
+    return step if isinstance(step, Stop | DuplicateCall) else build_cancel_stop(call, cancel)
 
 
 def _is_cancelled() -> bool:
-    """True when somebody cancelled the task of the call. Else something that a phase waited for was."""
+    """Returns True when the call's own task was canceled, and not something that a phase awaited."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
 
 
-def _leave(call: Call) -> None:
+def _leave_lane(call: Call) -> None:
     flight = call.flight
     if flight.place is not None:
         flight.place.lane.leave(flight.place)
         flight.place = None
 
 
-def let_go(call: Call, services: Services) -> None:
-    """Gives others their turn, whatever became of the call; one that goes on by itself keeps its own. Twice is once."""
+def release_call(call: Call, services: Services) -> None:
+    """Releases the call's turn and handle, whatever its outcome; a detached call keeps them. Idempotent."""
     flight = call.flight
     if flight.is_detached:
         return
@@ -253,59 +253,59 @@ def let_go(call: Call, services: Services) -> None:
         flight.slipped.slip_out()
         flight.slipped = None
     if flight.place is not None:
-        _leave(call)
+        _leave_lane(call)
     if flight.live is not None:
         services.live.remove(flight.live)
 
 
-async def _leave_behind(call: Call, services: Services, number: int) -> None:
-    """Lets a call go on by itself whose caller went away, if its tool still runs; else closes it as canceled in this phase."""
+async def _detach(call: Call, services: Services, number: int) -> None:
+    """Detaches a call whose caller went away while its tool still runs; else closes it as canceled in this phase."""
     live = call.flight.live
     if live is not None and live.detached is not None:
         place_of(call)
         call.flight.is_detached = True
-        services.live.spawn(_carry_on(call, services, live.detached))
+        services.live.spawn(_finish_detached(call, services, live.detached))
     else:
         call.phases.append((call.tick() - call.origin) << 4 | number)
         await uncancelled(_cancel(call, services))
 
 
-async def _carry_on(call: Call, services: Services, running: Awaitable[Step]) -> None:
-    """Does what is left of a call whose caller did not wait for its tool."""
+async def _finish_detached(call: Call, services: Services, running: Awaitable[Step]) -> None:
+    """Finishes a call whose caller did not wait for its tool."""
     try:
         try:
             step = await running
         except Exception as error:
-            step = _crash(call, services, _EXECUTE, error)
+            step = _stop_for_crash(call, services, _EXECUTE, error)
         call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
         if step is None:
             services.breakers.record_outcome(call.prepared.upstream, None, call.flight.ticket)
-            await resolve(_close(call, services, WHOLE.closing))
+            await resolve(_close(call, services, ALL_PHASES.closing))
         else:
             await resolve(_take_step(call, services, step))
     finally:
         call.flight.is_detached = False
-        let_go(call, services)
+        release_call(call, services)
 
 
 async def _in_background(call: Call, services: Services, detached: Detached) -> Pending:
-    """Tells the caller that its call goes on without it; whoever asks for the result later finds it in the ledger."""
+    """Returns a pending outcome to the caller, while the call goes on; its result will be in the ledger."""
     live = call.flight.live
-    call.phases.pop()  # it has not ended
+    call.phases.pop()  # the phase has not ended
     call.enter("yielded")
     call.enter("running")
     place_of(call)
     call.flight.is_detached = True
-    services.live.spawn(_carry_on(call, services, detached.going_on))
+    services.live.spawn(_finish_detached(call, services, detached.going_on))
     if call.recorded is None and live is not None:
-        with suppress(LedgerError):  # it still runs, and its end is recorded; until then it is not seen from elsewhere
+        with suppress(LedgerError):  # it still runs and its end is recorded; only other processes cannot see it yet
             await surface_call(live)
     message = redact_secrets(call, services, detached.message)
     return Pending(invocation_id=call.invocation_id, state="running", message=message)
 
 
 def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awaitable[Outcome]:
-    """Goes where a phase sends the call instead of on."""
+    """Follows the step with which a phase leaves the plan."""
     if isinstance(step, Stop):
         if call.ending.has_run:
             kind = "canceled" if step.error_class == "timeout" and call.is_hurried else step.error_class
@@ -313,23 +313,25 @@ def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awa
                 call.prepared.upstream, kind, call.flight.ticket, retry_after=step.retry_after
             )
         return stop_call(call, services, step)
-    if isinstance(step, Replay):
-        let_go(call, services)
+    if isinstance(step, DuplicateCall):
+        release_call(call, services)
         return step
-    if isinstance(step, Again):
-        _leave(call)
-        return _advance(call, services, _JUDGED_AGAIN, _JUDGED_AGAIN.opening)
+    if isinstance(step, Rejudge):
+        _leave_lane(call)
+        return _advance(call, services, _FROM_PERMISSION, _FROM_PERMISSION.opening)
     return _park(call, services, step) if isinstance(step, Park) else _in_background(call, services, step)
 
 
 async def _wait_for_surfacing(call: Call) -> None:
-    """Waits for the row that says the call runs: the one that parks it comes after it, and knows of it. A cancellation that
-    came meanwhile goes on its way, unless it was a request to stop the call."""
+    """Waits for the row that says the call runs, which the parked row has to follow.
+
+    A cancellation that arrives meanwhile is passed on, unless it was a request to stop the call.
+    """
     flight = call.flight
     while flight.surfacing is not None:
         await uncancelled(asyncio.wait({flight.surfacing}))
         try:
-            await asyncio.sleep(0)  # where it arrives
+            await asyncio.sleep(0)  # lets the cancellation arrive
         except asyncio.CancelledError:
             task = asyncio.current_task()
             is_ours = flight.live is not None and flight.live.absorb_cancel()
@@ -338,23 +340,23 @@ async def _wait_for_surfacing(call: Call) -> None:
                 task.cancel()
 
 
-def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay | Awaitable[Result | Replay]:
-    """Ends a call that goes no further, with as full a record as one that succeeded (AT-104)."""
+def stop_call(call: Call, services: Services, stop: Stop) -> Result | DuplicateCall | Awaitable[Result | DuplicateCall]:
+    """Ends a stopped call, with as full a record as one that succeeded (AT-104)."""
     ending = call.ending
     ending.stop = stop
     if stop.code == KEY_CONFLICT:
-        call.key = None  # it belongs to another call, whose answer is none for this one
-    closing = WHOLE.closing
+        call.key = None  # the key belongs to another call, whose answer is not for this one
+    closing = ALL_PHASES.closing
     if ending.output is None:
         ending.result = build_stopped_result(call, services)
-        closing = _FAILED if ending.has_run else _NEVER_RAN
+        closing = _CLOSING_FAILED if ending.has_run else _CLOSING_NEVER_RAN
     return _close(call, services, closing)
 
 
 def _close(
     call: Call, services: Services, closing: tuple[tuple[int, Closing], ...]
-) -> Result | Replay | Awaitable[Result | Replay]:
-    """Runs the closing phases and lets go of the call; as long as none of them has to wait, nothing is awaited."""
+) -> Result | DuplicateCall | Awaitable[Result | DuplicateCall]:
+    """Runs the closing phases and releases the call; awaits nothing as long as none of them has to wait."""
     if call.flight.live is not None:
         call.flight.live.close()
     for number, phase in closing:
@@ -362,22 +364,22 @@ def _close(
             waiting = phase(call, services)
         except BaseException as error:
             waiting = None
-            _mend(call, services, number, error)
+            _recover_closing(call, services, number, error)
         if waiting is not None:
             rest = tuple(each for each in closing if each[0] > number)
             return _close_on(call, services, number, waiting, rest)
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
-    let_go(call, services)
+    release_call(call, services)
     if call.notes and call.notes.get("committed", "written") != "written":
-        return Replay(call.notes["holder"] or call.invocation_id)
+        return DuplicateCall(call.notes["holder"] or call.invocation_id)
     return call.ending.result or call.ending.require_result()
 
 
 async def _close_on(
     call: Call, services: Services, number: int, waiting: Awaitable[None], rest: tuple[tuple[int, Closing], ...]
-) -> Result | Replay:
-    """Awaits a closing phase, then runs the rest. A cancellation goes on its way when the call has ended."""
+) -> Result | DuplicateCall:
+    """Awaits a closing phase, then runs the rest. A cancellation is passed on once the call has ended."""
     cancelled: asyncio.CancelledError | None = None
     try:
         try:
@@ -385,33 +387,33 @@ async def _close_on(
         except asyncio.CancelledError as error:
             cancelled = error
         except BaseException as error:
-            _mend(call, services, number, error)
+            _recover_closing(call, services, number, error)
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
-        ended: Result | Replay = await resolve(_close(call, services, rest))
+        ended: Result | DuplicateCall = await resolve(_close(call, services, rest))
     finally:
-        let_go(call, services)
+        release_call(call, services)
     if cancelled is not None:
         raise cancelled
     return ended
 
 
 async def _park(call: Call, services: Services, park: Park) -> Outcome:
-    """Saves the call where it stands and lets go of it."""
+    """Parks the call in the ledger and releases it."""
     try:
         return await _save(call, services, park)
     finally:
-        let_go(call, services)
+        release_call(call, services)
 
 
 async def _save(call: Call, services: Services, park: Park) -> Outcome:
     if call.flight.surfacing is not None:
         await _wait_for_surfacing(call)
     live = call.flight.live
-    if live is not None and live.cancel is not None:  # whatever it would wait for, nobody wants it any more
+    if live is not None and live.cancel is not None:  # canceled before it could wait
         return await resolve(_take_step(call, services, build_cancel_stop(call, live.cancel)))
     if live is not None:
-        live.stop_listening()  # whoever goes on with it counts on
+        live.stop_listening()  # the process that resumes it continues the numbering
         live.note_refs()
     recorded = call.recorded
     is_input = park.waiting is not None
@@ -433,7 +435,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
         return await resolve(stop_call(call, services, Stop("dependency_unavailable", message, "ledger_unavailable")))
     match committed.outcome:
         case "written":
-            services.parked(park.request)
+            services.on_parked(park.request)
             await record_waiting(call, services, park.request, committed.seq)
             return Pending(
                 invocation_id=call.invocation_id,
@@ -449,11 +451,11 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
         case "key_conflict":
             return await resolve(stop_call(call, services, build_key_conflict(committed.holder)))
         case _:
-            return Replay(committed.holder or call.invocation_id)
+            return DuplicateCall(committed.holder or call.invocation_id)
 
 
 async def _cancel(call: Call, services: Services) -> None:
-    """Closes a call whose caller went away, like any other."""
+    """Closes a call whose caller went away, with the same record as any other."""
     if call.prepared is UNRESOLVED:
         call.prepared = call.session.refuse_name(call.tool_name)
     cancel = Cancel(reason="its caller stopped waiting")
@@ -462,18 +464,20 @@ async def _cancel(call: Call, services: Services) -> None:
     await resolve(stop_call(call, services, build_cancel_stop(call, cancel)))
 
 
-def _crash(call: Call, services: Services, number: int, error: BaseException) -> Stop:
-    """Turns a mistake of ours into a stop. The caller learns where, the log learns what. Ctrl-C, and the end of the process, go
-    on their way."""
+def _stop_for_crash(call: Call, services: Services, number: int, error: BaseException) -> Stop:
+    """Turns an exception of ours into a stop: the caller learns the phase, the log learns the exception.
+
+    KeyboardInterrupt and the end of the process are raised again.
+    """
     if isinstance(error, asyncio.CancelledError):
         return build_cancel_stop(call, BY_ITSELF)
     if is_from_outside(error):
-        let_go(call, services)
+        release_call(call, services)
         raise error
     if call.prepared is UNRESOLVED:
         call.prepared = call.session.refuse_name(call.tool_name)
     name = PHASES[number]
-    before = RUNNING.set(call)  # so that the line has none of its secrets
+    before = RUNNING.set(call)  # lets the log filter redact this call's secrets
     _log.error("call %s failed in phase %s", call.invocation_id, name, exc_info=error)
     RUNNING.reset(before)
     kind = type(error).__name__
@@ -483,16 +487,16 @@ def _crash(call: Call, services: Services, number: int, error: BaseException) ->
     return Stop("execution_failed", message, "internal_error")
 
 
-def _mend(call: Call, services: Services, number: int, error: BaseException) -> None:
-    """Ends a call all the same, once, whose closing phase failed, and says what was lost."""
+def _recover_closing(call: Call, services: Services, number: int, error: BaseException) -> None:
+    """Ends a call whose closing phase failed, once, with a result that says what was lost."""
     ending = call.ending
-    stop = _crash(call, services, number, error)
+    stop = _stop_for_crash(call, services, number, error)
     if PHASES[number] == "map_result":
         stop = Stop("execution_failed", stop.message, "result_mapping_failed")
     ending.stop = ending.stop or stop
     ending.is_plain_result = False
     ending.result = build_stopped_result(call, services)
-    if PHASES[number] == "persist_result":  # nobody looked it through, so that nothing of it is told
+    if PHASES[number] == "persist_result":  # the result was not redacted, so nothing of it may be shown
         call.options, call.inputs.mutations, call.inputs.new_mutations = NO_OPTIONS, (), 0
         call.judgement = replace(call.judgement, hook_context=(), hook_stop=None)
         ending.stop = stop

@@ -1,7 +1,7 @@
 """Prepares the tools of a surface for calling: validator, runner, policy program, row header, and the route of their calls.
 
-It happens once per surface and tool. A name that leads nowhere is prepared too: as its refusal. `session` stands above and
-keeps what was prepared.
+It happens once per surface and tool. An unknown name is prepared too: as its refusal. `session` uses it and caches
+the prepared tools.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from ferrule.model.surface import Surface, SurfaceEntry, principal_key
 from ferrule.model.tool import Tool
 from ferrule.runtime.pipeline.arguments.validation import Arguments, UnusableArguments
 from ferrule.runtime.pipeline.locks import LockPlan, build_claim, read_lock_plan
-from ferrule.runtime.pipeline.prepared import InPlace, Prepared, Route, Turn
+from ferrule.runtime.pipeline.prepared import CallRoute, InPlace, Prepared, Turn
 from ferrule.runtime.pipeline.retries import read_retry_policy
-from ferrule.runtime.pipeline.tool_facts import ToolTraits, read_traits
+from ferrule.runtime.pipeline.tool_facts import ToolTraits, decode_payload, read_traits
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.runtime.scheduler.scheduler import Lane
 
 _LONGEST_NAME = 200
-_FEW = 500
-"""Among more names nobody looks for the nearest one: comparing takes time, and names come from callers."""
+_MAX_HINTED_NAMES = 500
+"""Among more names no nearest one is searched: comparing takes time, and names come from callers."""
 
 DEFAULT_RETRIES = RetrySettings()
-_AFTER = frozenset({"post_tool_use", "post_tool_use_failure"})
-"""Events that come after the tool."""
+_POST_EVENTS = frozenset({"post_tool_use", "post_tool_use_failure"})
+"""The events after the tool."""
 
 FindExecutor = Callable[[Tool], Executor | None]
-"""The executor that can run a tool in this process."""
+"""Returns the executor that can run a tool in this process."""
 
 
 class Preparation:
-    """What the tools of one surface are prepared with."""
+    """The preparation of one surface's tools."""
 
-    __slots__ = ("_engine", "_executor_of", "_hooks", "_is_known", "_lane", "_retries", "_surface", "_told")
+    __slots__ = ("_engine", "_executor_of", "_hooks", "_is_known", "_lane", "_redact", "_retries", "_surface")
 
     def __init__(
         self,
@@ -71,15 +71,15 @@ class Preparation:
         self._hooks = hooks
         self._lane = lane
         self._retries = retries
-        self._told = told
+        self._redact = told
 
     def prepare(self, name: str, entry: SurfaceEntry) -> Prepared:
         """Works out everything about a tool that does not depend on a call."""
         tool = entry.tool
         traits = read_traits(entry)
-        refusal = _refusal(entry) or self._unchosen(entry)
+        refusal = _build_refusal(entry) or self._refuse_unchosen(entry)
         if refusal is not None:
-            header = self._header(tool.tool_id, name, entry, traits)
+            header = self._build_header(tool.tool_id, name, entry, traits)
             mask = Mask.of(tool)
             return Prepared(
                 entry=entry,
@@ -94,30 +94,32 @@ class Preparation:
         program = self._engine.program(entry, self._surface.request)
         fixed = program.fixed if not traits.has_expressions else None
         in_header = fixed if fixed is not None and fixed.behavior == "allow" else None
-        run, unready, support = self._runner(tool)
-        said = _payload(tool)
+        run, unready, support = self._prepare_runner(tool)
+        said = decode_payload(tool)
         locks = read_lock_plan(said, tool.tool_id, self._lane.policy)
-        is_exclusive = _says(said, "requires_exclusive_context") is True
-        claim = self._claim(tool, traits, locks, is_exclusive=is_exclusive)
+        is_exclusive = _find_statement(said, "requires_exclusive_context") is True
+        claim = self._build_claim(tool, traits, locks, is_exclusive=is_exclusive)
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
-        hooks = _chosen(self._hooks, tool)
+        hooks = _find_hooks(self._hooks, tool)
         retry = read_retry_policy(said, self._retries) if support.retries else NO_RETRIES
         is_loaded = entry.standing == "loaded" or entry.is_judged
         is_checked, is_decided = preflight is not None or unready is not None, in_header is not None
         wants_context = getattr(run, "wants_context", True)
         is_stoppable_read = traits.is_read_only and support.cancel
-        route = Route(
-            idle=_idle_phases(
+        route = CallRoute(
+            idle=_find_idle_phases(
                 hooks, is_loaded=is_loaded, is_checked=is_checked, is_masked=mask is not None, is_decided=is_decided
             ),
-            turn="in_line" if not traits.is_read_only or self._is_limited(entry) else self._turn_of(claim),
+            turn="in_line" if not traits.is_read_only or self._is_limited(entry) else self._choose_turn(claim),
             wants_context=wants_context,
-            in_place=_in_place(run, retry, wants_context=wants_context) if is_stoppable_read else "never",
+            in_place=_choose_in_place(run, retry, wants_context=wants_context) if is_stoppable_read else "never",
         )
-        arguments, validates_output = _schemas(tool, traits)
+        arguments, validates_output = _compile_schemas(tool, traits)
         return Prepared(
             entry=entry,
-            header=self._header(tool.tool_id, name, entry, traits, in_header, self._scheduling(claim, said)),
+            header=self._build_header(
+                tool.tool_id, name, entry, traits, in_header, self._describe_scheduling(claim, said)
+            ),
             tool_id=tool.tool_id,
             is_loaded=is_loaded,
             arguments=arguments,
@@ -127,7 +129,7 @@ class Preparation:
             preflight=preflight,
             program=program,
             fixed=fixed,
-            told_by_header=in_header,
+            header_ruling=in_header,
             traits=traits,
             validates_output=validates_output,
             support=support,
@@ -136,15 +138,15 @@ class Preparation:
             claim=claim,
             locks=locks,
             is_exclusive=is_exclusive,
-            modifier_policy=_modifier_policy(said),
+            modifier_policy=_read_modifier_policy(said),
             retry=retry,
             route=route,
             hooks=hooks,
         )
 
     def refuse_name(self, name: str) -> Prepared:
-        """The refusal of a name that leads nowhere (AT-91)."""
-        name = self._told(str(name).encode("utf-8", "backslashreplace").decode())[:_LONGEST_NAME]  # on record
+        """Builds the refusal of an unknown name (AT-91)."""
+        name = self._redact(str(name).encode("utf-8", "backslashreplace").decode())[:_LONGEST_NAME]  # on record
         tool_id = f"unknown:{name}"
         if self._surface.is_ambiguous(name):
             ids = ", ".join(self._surface.names[name])
@@ -155,37 +157,37 @@ class Preparation:
             refusal = Stop("unknown_tool", message, "tool_not_surfaced")
         else:
             refusal = Stop(
-                "unknown_tool", f"there is no tool {name!r} on this surface{self._hint(name)}", "tool_not_found"
+                "unknown_tool", f"there is no tool {name!r} on this surface{self._suggest_name(name)}", "tool_not_found"
             )
-        return Prepared(entry=None, header=self._header(tool_id, name), tool_id=tool_id, refusal=refusal)
+        return Prepared(entry=None, header=self._build_header(tool_id, name), tool_id=tool_id, refusal=refusal)
 
-    def _hint(self, name: str) -> str:
-        """What to try instead: the nearest name the caller may know of, or the search tool where there is one."""
+    def _suggest_name(self, name: str) -> str:
+        """Suggests the nearest name the caller may know, or the search tool where there is one."""
         names = (word for word, ids in self._surface.names.items() if self._surface.entries[ids[0]].is_visible)
-        hint = nearest(name, names) if len(self._surface.names) <= _FEW else None
+        hint = nearest(name, names) if len(self._surface.names) <= _MAX_HINTED_NAMES else None
         if hint:
             return f"; {hint}"
         return "; search_tools finds tools by what they do" if "search_tools" in self._surface.names else ""
 
     def may_ask(self, entry: SurfaceEntry) -> bool:
-        """True when a call of a tool may have to wait for a person: its definition, or some rule, can want one."""
+        """Returns True when a call of a tool may have to wait for a person: its definition or a rule can demand one."""
         if entry.approval_from or entry.tool.facts.requires_user_interaction:
             return True
-        if self._engine is None or _refusal(entry) is not None:
+        if self._engine is None or _build_refusal(entry) is not None:
             return False
         try:
             fixed = self._engine.program(entry, self._surface.request).fixed
-        except FerruleError:  # then nothing is allowed, and nobody is asked
+        except FerruleError:  # a broken policy allows nothing, so nobody is asked
             return False
         return fixed is None or fixed.behavior == "ask"
 
-    def _turn_of(self, claim: Claim | None) -> Turn:
+    def _choose_turn(self, claim: Claim | None) -> Turn:
         if claim is not None and self._lane.may_slip_alone(claim):
             return "alone"
         return "beside" if claim is not None and self._lane.may_slip(claim) else "in_line"
 
-    def _unchosen(self, entry: SurfaceEntry) -> Stop | None:
-        """An agent with `tool_choice: none` shows its tools and calls none of them (AML-90)."""
+    def _refuse_unchosen(self, entry: SurfaceEntry) -> Stop | None:
+        """Refuses the tools of an agent with `tool_choice: none`, which lists tools and calls none (AML-90)."""
         if self._surface.tool_choice != "none" or entry.tool.dialect == "ferrule":
             return None
         message = f"tool {entry.tool.name!r} is shown only: tool_choice of this agent is none, so it calls no tools"
@@ -194,8 +196,8 @@ class Preparation:
     def _is_limited(self, entry: SurfaceEntry) -> bool:
         return entry.max_calls_per_run is not None or self._surface.max_tool_calls is not None
 
-    def _claim(self, tool: Tool, traits: ToolTraits, locks: LockPlan, *, is_exclusive: bool) -> Claim | None:
-        """What the scheduler wants to know; None when that depends on a call's input."""
+    def _build_claim(self, tool: Tool, traits: ToolTraits, locks: LockPlan, *, is_exclusive: bool) -> Claim | None:
+        """Builds the scheduler's claim; None when it depends on a call's input."""
         if traits.has_expressions or not locks.is_fixed:
             return None
         return build_claim(
@@ -207,9 +209,9 @@ class Preparation:
             requires_exclusive_context=is_exclusive,
         )
 
-    def _scheduling(self, claim: Claim | None, said: dict[str, Any]) -> tuple[Any, ...]:
-        """What the header tells of scheduling; nothing where it is as usual."""
-        policy = stricter(_modifier_policy(said), self._lane.policy.context_modifier_policy)
+    def _describe_scheduling(self, claim: Claim | None, said: dict[str, Any]) -> tuple[Any, ...]:
+        """Describes the scheduling for the header; empty where it is the default."""
+        policy = stricter(_read_modifier_policy(said), self._lane.policy.context_modifier_policy)
         told = (
             claim is not None and claim.requires_exclusive_context,
             policy,
@@ -217,7 +219,7 @@ class Preparation:
         )
         return () if told == (False, DEFAULT_POLICY.context_modifier_policy, ()) else told
 
-    def _runner(self, tool: Tool) -> tuple[Run | None, Stop | None, Support]:
+    def _prepare_runner(self, tool: Tool) -> tuple[Run | None, Stop | None, Support]:
         executor = self._executor_of(tool)
         if executor is None:
             what = f"no executor here runs {tool.tool_kind} tools of this kind"
@@ -229,7 +231,7 @@ class Preparation:
             return None, Stop(failed.error_class, told, failed.code), Support()
         return run, None, getattr(run, "support", None) or executor.support or Support()
 
-    def _header(
+    def _build_header(
         self,
         tool_id: str,
         name: str,
@@ -265,16 +267,16 @@ class Preparation:
         return msgspec.Raw(encode(header))
 
 
-def _schemas(tool: Tool, traits: ToolTraits) -> tuple[Arguments, Validator | None]:
-    """What judges a tool's arguments, and its output. Where one of its schemas cannot be used, no call of it runs."""
+def _compile_schemas(tool: Tool, traits: ToolTraits) -> tuple[Arguments, Validator | None]:
+    """Compiles the validators of arguments and output. With an unusable schema no call of the tool runs."""
     try:
         return Arguments.of(tool), traits.compile_output_validator(tool)
     except Exception as error:
         return UnusableArguments(tool, type(error).__name__), None
 
 
-def _chosen(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] | None:
-    """The hooks that want to see a tool's calls; None when one of them cannot say: each call finds out, and fails by it."""
+def _find_hooks(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] | None:
+    """Finds the hooks for a tool's calls; None when one of them raises: each call then asks it, and fails."""
     found: dict[str, tuple[Hook, ...]] = {}
     try:
         for hook in hooks:
@@ -285,7 +287,7 @@ def _chosen(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] 
     return found
 
 
-def _idle_phases(
+def _find_idle_phases(
     hooks: Mapping[str, tuple[Hook, ...]] | None,
     *,
     is_loaded: bool,
@@ -293,7 +295,7 @@ def _idle_phases(
     is_masked: bool,
     is_decided: bool,
 ) -> int:
-    """Says which phases have nothing to do for calls of a tool that say nothing but its arguments."""
+    """Returns one bit for each phase that has nothing to do for calls without options."""
     if hooks is None:
         return 0
     idle = set() if is_checked else {"validate_values"}
@@ -305,12 +307,12 @@ def _idle_phases(
         idle.add("pre_hooks")
         if is_decided and "permission_decision" not in hooks:
             idle.add("permission")
-        if hooks.keys().isdisjoint(_AFTER):
+        if hooks.keys().isdisjoint(_POST_EVENTS):
             idle.add("post_hooks")
     return sum(1 << PHASES.index(name) for name in idle)
 
 
-def _in_place(run: Run | None, retry: RetryPolicy, *, wants_context: bool) -> InPlace:
+def _choose_in_place(run: Run | None, retry: RetryPolicy, *, wants_context: bool) -> InPlace:
     if getattr(run, "runs_in_place", False):
         return "always"
     if wants_context:
@@ -318,26 +320,18 @@ def _in_place(run: Run | None, retry: RetryPolicy, *, wants_context: bool) -> In
     return "from_first_step" if retry is NO_RETRIES else "without_deadline"
 
 
-def _payload(tool: Tool) -> dict[str, Any]:
-    try:
-        payload = msgspec.json.decode(tool.payload)
-    except msgspec.DecodeError:
-        return {}
-    return payload if isinstance(payload, dict) else {}
-
-
-def _says(payload: dict[str, Any], name: str) -> Any:
-    """What a definition says, itself or in the records beside it."""
+def _find_statement(payload: dict[str, Any], name: str) -> Any:
+    """Returns a statement of a definition, from itself or the records in it."""
     homes = (payload, *(payload.get(home) for home in ("tool_interface", "interface", "scheduler")))
     return next((home[name] for home in homes if isinstance(home, dict) and name in home), None)
 
 
-def _modifier_policy(payload: dict[str, Any]) -> ModifierPolicy | None:
-    said = _says(payload, "context_modifier_policy")
+def _read_modifier_policy(payload: dict[str, Any]) -> ModifierPolicy | None:
+    said = _find_statement(payload, "context_modifier_policy")
     return said if said in get_args(ModifierPolicy) else None
 
 
-def _refusal(entry: SurfaceEntry) -> Stop | None:
+def _build_refusal(entry: SurfaceEntry) -> Stop | None:
     if entry.is_judged:
         return None
     if entry.standing in ("loaded", "deferred") and entry.reason in (None, "deferred_until_discovered"):

@@ -1,4 +1,4 @@
-"""What the phases may use. Everything comes in here; nothing is looked up and nothing is read from the air."""
+"""The services that phases may use: clock, ledger, policy and people. Nothing is looked up elsewhere."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ class Sealing(Protocol):
         """The key of bindings and seals."""
 
     def seal(self, invocation_id: str, plain: bytes) -> bytes:
-        """Encrypted, bound to the invocation."""
+        """Encrypts bytes, bound to the invocation."""
 
     def open(self, invocation_id: str, sealed: bytes) -> bytes:
-        """The plain bytes again. Raises ValueError for anything that was tampered with."""
+        """Decrypts bytes. Raises ValueError for anything that was tampered with."""
 
 
-class Satisfied(Protocol):
-    """Whether the answers of people satisfy a request (`runtime/approval/check.py`)."""
+class SatisfactionCheck(Protocol):
+    """The check whether the answers of people satisfy a request (`runtime/approval/check.py`)."""
 
     def __call__(
         self, request: ApprovalRequest, answers: Sequence[Answer], *, binding: bytes, key: bytes, now: int
     ) -> str | None:
-        """Why they do not; None when they do."""
+        """Explains why they do not; None when they do."""
 
 
 class CallFacts(Protocol):
-    """The safety facts of one call, expressions worked out (`runtime/policy/facts.py`)."""
+    """The evaluation of a call's safety facts, with their expressions (`runtime/policy/facts.py`)."""
 
     def __call__(
         self, tool: Tool, arguments: dict[str, object], classifiers: Mapping[str, Classifier]
     ) -> tuple[SafetyFacts, tuple[str, ...]]:
-        """The facts, and what could not be worked out (fail-closed values stand in)."""
+        """Returns the facts, and those that could not be evaluated (fail-closed values stand in)."""
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,38 +66,37 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     tick: Callable[[], int]
     """A monotonic clock in nanoseconds."""
     sealing: Sealing
-    unsatisfied: Satisfied
+    why_unsatisfied: SatisfactionCheck
     call_facts: CallFacts
     scheduler: Scheduler
-    """Who runs beside whom."""
+    """Orders the calls of all surfaces."""
     live: InFlight
     """The calls in flight in this process."""
     budgets: RetryBudgets
     breakers: Breakers
-    """Systems that fail in a row, and are left alone for a while."""
+    """Circuit breakers: systems that fail in a row are not called for a while."""
     classifiers: Mapping[str, Classifier] = {}
     hooks: tuple[Hook, ...] = ()
     hook_events: frozenset[str] = frozenset()
-    """What any of them waits for."""
+    """The events of all hooks."""
     records_behind: bool = True
     """True: read-only calls are recorded behind their answer, within a second; False: before it."""
-    parked: Callable[[ApprovalRequest], None] = lambda request: None
-    """Told of every request that waits for a person, after it is durable."""
+    on_parked: Callable[[ApprovalRequest], None] = lambda request: None
+    """Receives every request that waits for a person, after it is durable."""
 
     why_ended: Callable[[str, int], str | None] = lambda channel, now: None
-    """Why nothing runs any more that came by a channel: its key has ended at this time. None when it may run. Raises AccessError
-    when nobody can tell."""
+    """Explains why a channel's key is no longer valid; None while it is. Raises AccessError when that is unknown."""
     redactor: Redactor | None = None
-    """What is known to be secret; None when nothing is."""
+    """The known secrets; None when nothing is secret."""
     payloads: PayloadStore | None = None
-    """Where large results go; None: nowhere."""
+    """The store of large results; None without one."""
     results: ResultSettings = ResultSettings()
     retries: RetrySettings = RetrySettings()
     chance: Callable[[], float] = random.random
-    """From 0 to 1: spreads attempts."""
+    """Returns 0 to 1: spreads retries."""
 
     inline_chars: int = 0
-    """Up to so many characters a result that is only text goes into its row as it is; worked out of the settings and hooks."""
+    """Up to this length a result that is only text goes into its row unchanged; computed from settings and hooks."""
 
     def __post_init__(self) -> None:
         force, events = msgspec.structs.force_setattr, frozenset(hook.event for hook in self.hooks)
@@ -106,5 +105,5 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
         force(self, "inline_chars", -1 if is_looked_at else self.results.max_inline_chars)
 
     def wall(self) -> int:
-        """The time by which things expire: the clock, or the ledger's latest time where the clock was set back."""
+        """Returns the time by which things expire: the clock, or the ledger's latest time where the clock was set back."""
         return max(self.now(), self.store.high_water())

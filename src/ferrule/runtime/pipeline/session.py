@@ -1,4 +1,4 @@
-"""One surface in use: its tools, prepared when they are first called (`preparation.py`), and the counts of its run."""
+"""A surface in use: its tools, prepared when they are first called (`preparation.py`), and the counts of its run."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class Session:
         """`told`: takes out of a text what must not be told."""
         self.surface = surface
         self.lane = lane or Scheduler().get_lane("")
-        """Who runs beside whom."""
+        """Orders the calls of this surface."""
         self.values: dict[str, Any] = {}
         """The context that tools of this run may change (`context_modifiers.py`)."""
         self.views: dict[str, Any] = {}
-        """What servers made of the surface, to show it; it lasts as long as the session."""
+        """The servers' encoded views of the surface; they last as long as the session."""
         self.generation = generation
         self.prepared: dict[str, Prepared] = {}
         self.stamp: Any = None
-        """What it was made from: another stamp means another session is due."""
+        """The state it was made from; a different one means that a new session is due."""
         self._handle: weakref.ref[Any] | None = None
         self._opened: Callable[[Session], Any] | None = None
         self._counts: dict[str, int] = {}
@@ -66,17 +66,19 @@ class Session:
 
     @property
     def handle(self) -> Any:
-        """What a tool that works on the surface itself gets to see (tool search); None where nobody can have one."""
+        """The handle for tools that work on the surface itself (tool search); None where there can be none."""
         found = self._handle() if self._handle is not None else None
         return self._opened(self) if found is None and self._opened is not None else found
 
-    def held_by(self, handle: Any, opened: Callable[[Session], Any]) -> None:
-        """Who holds it. It is not held in turn: a surface that nobody uses any more goes at once, not when garbage is looked for.
-        `opened`: makes another handle, for a call that outlives its own."""
+    def set_handle(self, handle: Any, opened: Callable[[Session], Any]) -> None:
+        """Sets the handle, held weakly: an unused surface is freed at once, without the garbage collector.
+
+        `opened` makes another handle, for a call that outlives its own.
+        """
         self._handle, self._opened = weakref.ref(handle), opened
 
     def find(self, name: str) -> Prepared:
-        """The tool of that name, prepared. A name that leads nowhere gives a refusal, which is not kept."""
+        """Returns the prepared tool of that name; an unknown name gives a refusal, which is not cached."""
         entry = self.surface.find(name)
         if entry is None:
             return self.refuse_name(name)
@@ -85,12 +87,12 @@ class Session:
         return prepared
 
     def adopt_counts(self, other: Session) -> None:
-        """Go on counting where another session of the same run was."""
+        """Continues the counts of another session of the same run."""
         self._counts = other._counts
         self.values = other.values
 
-    def take(self, tool_id: str, limit: int | None, total_limit: int | None) -> str | None:
-        """Count one more call of the run; gives what is used up instead, if something is: the tool's id, or `*`."""
+    def count_call(self, tool_id: str, limit: int | None, total_limit: int | None) -> str | None:
+        """Counts one more call of the run; returns the exhausted limit instead, if there is one: the tool's id, or `*`."""
         used = self._counts.get(tool_id, 0)
         if limit is not None and used >= limit:
             return tool_id
@@ -101,9 +103,9 @@ class Session:
         return None
 
     def may_ask(self, entry: SurfaceEntry) -> bool:
-        """True when a call of a tool may have to wait for a person: its definition, or some rule, can want one."""
+        """Returns True when a call of a tool may have to wait for a person: its definition or a rule can demand one."""
         return self._preparation.may_ask(entry)
 
     def refuse_name(self, name: str) -> Prepared:
-        """The refusal of a name that leads nowhere (AT-91)."""
+        """Returns the refusal of an unknown name (AT-91)."""
         return self._preparation.refuse_name(name)

@@ -45,7 +45,7 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
 def read_traits(entry: SurfaceEntry) -> ToolTraits:
     """Reads the traits of a surface's tool."""
     tool = entry.tool
-    payload = _decode_payload(tool)
+    payload = decode_payload(tool)
     facts = tool.facts
     interface = _get_object(payload, "tool_interface") or _get_object(payload, "interface")
     is_read_only = facts.is_read_only is True
@@ -67,7 +67,7 @@ def read_traits(entry: SurfaceEntry) -> ToolTraits:
 
 def is_input_fixed(tool: Tool) -> bool:
     """Returns True when the tool's contract forbids hooks and people to replace its input (AT-82)."""
-    return _forbids(_get_object(_decode_payload(tool), "input_contract").get("mutation_policy"))
+    return _forbids(_get_object(decode_payload(tool), "input_contract").get("mutation_policy"))
 
 
 def _forbids(policy: object) -> bool:
@@ -80,7 +80,8 @@ def _forbids(policy: object) -> bool:
     return policy is False or policy in ("forbid", "forbidden", "deny", "none", "never", "immutable")
 
 
-def _decode_payload(tool: Tool) -> JsonObject:
+def decode_payload(tool: Tool) -> JsonObject:
+    """Returns the definition of a tool; empty when it is unreadable."""
     try:
         payload = msgspec.json.decode(tool.payload)
     except msgspec.DecodeError:

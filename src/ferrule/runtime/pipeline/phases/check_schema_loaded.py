@@ -1,4 +1,4 @@
-"""Phase 3: nothing runs unless the caller had seen the tool's schema, even when the arguments happen to fit (AT-110)."""
+"""Phase 3: requires that the caller has seen the tool's schema, even when the arguments happen to be valid (AT-110)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def check_schema_loaded(call: Call, services: Services) -> Stop | None:
-    """Adds nothing but the proof. Stops with `schema_not_loaded`, and says how to load it."""
-    return None if call.prepared.is_loaded else not_loaded(call.prepared, call.tool_name)
+    """Stops with `schema_not_loaded`, and says how to load it."""
+    return None if call.prepared.is_loaded else build_not_loaded(call.prepared, call.tool_name)
 
 
-def not_loaded(prepared: Prepared, tool_name: str) -> Stop:
-    """The refusal of a call whose tool's schema was not loaded."""
+def build_not_loaded(prepared: Prepared, tool_name: str) -> Stop:
+    """Builds the stop of a call whose tool's schema was not loaded."""
     entry = prepared.entry
     name = entry.tool.name if entry is not None else tool_name
     return Stop(

@@ -1,4 +1,4 @@
-"""Phase 13: the last state and the last row. For an action the row is on disk before anybody is told."""
+"""Phase 13: writes the last state and the last row. The row of an action is on disk before anybody learns its result."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
-    """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
+    """Adds the terminal state and writes the row. A result that cannot be recorded is not reported as a success."""
     flight, ending, prepared = call.flight, call.ending, call.prepared
     if flight.surfacing is not None:
-        return _after_surfacing(call, services, flight.surfacing)
+        return _emit_after_surfacing(call, services, flight.surfacing)
     stop, output = ending.stop, ending.output
     if flight.live is not None:
         flight.live.stop_listening()
@@ -31,26 +31,26 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     if flight.batch is not None and ending.has_run:
         call.enter("yielded")
     call.enter("succeeded" if stop is None else last_state(stop, now=call.state, has_run=ending.has_run))
-    # Of a call of a known tool that does more than read, the refusal is on disk too before anybody is told.
+    # The refusal of an action is durable too before the caller learns of it.
     is_action = not prepared.traits.is_read_only and prepared.entry is not None
     if is_action or call.recorded is not None or call.key is not None or not services.records_behind:
-        return _durably(call, services)
+        return _record_durably(call, services)
     try:
         services.store.record(build_last_row(call, services))
     except LedgerError as error:
-        untold(call, services, error)
+        fail_unrecorded(call, services, error)
     return None
 
 
-async def _after_surfacing(call: Call, services: Services, surfacing: asyncio.Future[None]) -> None:
-    """A row that says the call runs is on its way to the disk; the last one comes after it."""
+async def _emit_after_surfacing(call: Call, services: Services, surfacing: asyncio.Future[None]) -> None:
+    """Writes the last row after the row that says the call runs, which is still being written."""
     await uncancelled(asyncio.wait({surfacing}))
     waiting = emit_terminal(call, services)
     if waiting is not None:
         await waiting
 
 
-async def _durably(call: Call, services: Services) -> None:
+async def _record_durably(call: Call, services: Services) -> None:
     recorded = call.recorded
     condition = CommitCondition(
         states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
@@ -59,34 +59,38 @@ async def _durably(call: Call, services: Services) -> None:
     )
     try:
         committed = await services.store.commit(build_last_row(call, services), condition)
-        if committed.outcome == "key_conflict":  # another request took the key meanwhile: this one has its own answer
+        if (
+            committed.outcome == "key_conflict"
+        ):  # another request took the key meanwhile; this call keeps its own answer
             call.key = None
             condition = msgspec.structs.replace(condition, key_is_free=False)
             committed = await services.store.commit(build_last_row(call, services), condition)
         if committed.outcome == "state_changed" and recorded is None:
-            committed = await _after_all(call, services) or committed
+            committed = await _record_after_doubt(call, services) or committed
     except LedgerError as error:
-        untold(call, services, error)
+        fail_unrecorded(call, services, error)
         return
     call.notes = {**call.notes, "committed": committed.outcome, "holder": committed.holder}
 
 
-async def _after_all(call: Call, services: Services) -> Committed | None:
-    """The row before it ran was in doubt, so it did not run; now that row is there. None when it is another one."""
+async def _record_after_doubt(call: Call, services: Services) -> Committed | None:
+    """Writes the last row of a call whose start row was in doubt and is there now; None when another row is."""
     opened = await services.store.find_open(call.invocation_id)
     if opened is None or opened.state != "running":
         return None
     call.has_rows(opened.seq, opened.state)
     call.state = "running"
-    stop = call.ending.require_stop()  # whatever is in doubt does not run
+    stop = call.ending.require_stop()  # a call in doubt never ran, so it has a stop
     call.enter(last_state(stop, now=call.state, has_run=call.ending.has_run))
     condition = CommitCondition(states=frozenset({opened.state}), seq=opened.seq)
     return await services.store.commit(build_last_row(call, services), condition)
 
 
-def untold(call: Call, services: Services, error: LedgerError) -> None:
-    """The call ended, but its end is not on record: nobody may take it for a success (promise 2). Once it can be written, a
-    person is asked how it ended."""
+def fail_unrecorded(call: Call, services: Services, error: LedgerError) -> None:
+    """Fails a call whose end could not be recorded, so that nobody takes it for a success (promise 2).
+
+    Once the ledger can be written, a person is asked how the call ended.
+    """
     ending = call.ending
     if call.recorded is not None:
         services.live.unrecorded.add(call.invocation_id)

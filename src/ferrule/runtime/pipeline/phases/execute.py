@@ -1,9 +1,9 @@
-"""Phase 9: run the tool, under its deadline, with one context object and its own copy of the arguments.
+"""Phase 9: runs the tool, under its deadline, with one context object and its own copy of the arguments.
 
-The one place that catches what executors raise. What gives its answer at once costs no await; what only reads, has no
-deadline and no context, and stops when told to, is awaited where it is; everything else runs in a task of its own
-(`supervise.py`), so that it can be told to stop while its outcome is still waited for, and can let its caller go. A tool that
-must wait for somebody parks the call; when the answer is there, the call enters here again, at the receiving half.
+The one place that catches what executors raise. A tool that answers at once costs no await; one that only reads, has
+no deadline and no context, and stops on request, is awaited in place; everything else runs in a task of its own
+(`supervise.py`), so that it can be canceled while its outcome is awaited, and can release its caller. A tool that
+must wait for somebody parks the call; once the answer is there, the call enters here again, at the receiving half.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from ferrule.runtime.pipeline.supervise import (
 )
 
 _BARE = frozenset({bool, int, float, str, list, dict, tuple, NoneType})
-"""What most tools give: a value, nothing to be awaited."""
+"""The types most tools return: a value, nothing to await."""
 
 
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
-    """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
+    """Adds the native output. Stops with the executor's error class, `timeout` or `canceled`."""
     prepared, inputs, flight = call.prepared, call.inputs, call.flight
     route = prepared.route
     if services.breakers.failing:
@@ -51,12 +51,12 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
     run = prepared.run
     if run is None:
         return prepared.unready
-    context = _context(call, services) if route.wants_context else NO_CONTEXT
+    context = _build_context(call, services) if route.wants_context else NO_CONTEXT
     recorded = call.recorded
     if recorded is not None and recorded.waiting:
         state = b"" if recorded.waiting == NO_STATE else recorded.waiting
         going_on = cast(Resumable, run).resume(state, recorded.received, context)
-        return supervise_tool(call, services, _live(call, services, context), going_on)
+        return supervise_tool(call, services, _enter_flight(call, services, context), going_on)
     if prepared.retry is not NO_RETRIES:
         services.budgets.of(prepared.tool_id).earn()
     try:
@@ -64,13 +64,13 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         output = (
             run(inputs.arguments or inputs.require_arguments(), context)
             if is_plain
-            else _known_to_run(call, run, context)
+            else _run_as_current(call, run, context)
         )
     except ExecutionFailed as failed:
         if prepared.retry is NO_RETRIES:
             return build_failure_stop(call, failed)
         return supervise_tool(
-            call, services, _live(call, services, context), retry_failed(call, services, context, failed)
+            call, services, _enter_flight(call, services, context), retry_failed(call, services, context, failed)
         )
     kind = type(output)
     if kind in _BARE:
@@ -81,23 +81,23 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         if in_place == "from_first_step" and flight.deadline is None and kind is CoroutineType:
             task = own_task()
             if task is None:
-                return _begun_later(call, services, context, output)
-            return _begun(call, services, context, output, task)
-        live = _live(call, services, context)
+                return _run_first_step_in_task(call, services, context, output)
+            return _run_first_step(call, services, context, output, task)
+        live = _enter_flight(call, services, context)
         if in_place == "always" or (in_place != "never" and flight.deadline is None):
-            return _in_place(call, services, live, rest_of(output) if kind is CoroutineType else output)
+            return _await_in_place(call, services, live, rest_of(output) if kind is CoroutineType else output)
         running = output if prepared.retry is NO_RETRIES else await_with_retries(call, services, context, output)
         return supervise_tool(call, services, live, running, output)
     if kind is Output and output.stream is not None:
-        return supervise_tool(call, services, _live(call, services, context), _given(output))
+        return supervise_tool(call, services, _enter_flight(call, services, context), _wrap_output(output))
     return take_output(call, services, output)
 
 
-def _begun(
+def _run_first_step(
     call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any], task: asyncio.Task[Any]
 ) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
-    """Make the first step of a tool that only reads, in its task. One that has its answer then need not be in flight for it."""
-    live = None if call.flight.live is None else _live(call, services, context)
+    """Runs the first step of a tool that only reads, in its call's task: one that answers then is never in flight."""
+    live = None if call.flight.live is None else _enter_flight(call, services, context)
     cancels, before = task.cancelling(), RUNNING.set(call)
     step: Stop | Park | Awaitable[Stop | Park | Detached | None] | None
     try:
@@ -108,25 +108,25 @@ def _begun(
             call.ending.is_bare, call.ending.output = True, Output(output)
             step = None
         elif type(output) is Output and output.stream is not None:
-            step = _in_place(call, services, live or _live(call, services, context), _given(output))
+            step = _await_in_place(call, services, live or _enter_flight(call, services, context), _wrap_output(output))
         else:
             step = take_output(call, services, output)
     except ExecutionFailed as failed:
         step = build_failure_stop(call, failed)
     else:
         rest = rest_of(running, waited, task.cancelling() - cancels)
-        return _in_place(call, services, live or _live(call, services, context), rest)
+        return _await_in_place(call, services, live or _enter_flight(call, services, context), rest)
     finally:
         RUNNING.reset(before)
     if task.cancelling() != cancels:
-        return _after_own_cancel(call, task.cancelling() - cancels, step)
+        return _finish_after_cancel(call, task.cancelling() - cancels, step)
     return step
 
 
-async def _after_own_cancel(
+async def _finish_after_cancel(
     call: Call, count: int, step: Stop | Park | Awaitable[Stop | Park | Detached | None] | None
 ) -> Stop | Park | Detached | None:
-    """Goes on after a tool that cancelled its own task, or told its call to stop, and gave its answer all the same."""
+    """Continues after a tool that canceled its own task, or its call, and answered all the same."""
     live = call.flight.live
     if live is not None and live.absorb_cancel():
         count -= 1
@@ -134,19 +134,19 @@ async def _after_own_cancel(
     return await resolve(step)
 
 
-async def _begun_later(
+async def _run_first_step_in_task(
     call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
 ) -> Stop | Park | Detached | None:
-    """The same for a call that has no task yet: a tool may need one from its first step on."""
+    """Runs the first step of a call that had no task yet: a tool may need one from its first step on."""
     if call.flight.live is not None and call.flight.live.is_stopped_early:
         return discard_unstarted(call, call.flight.live, running)
     task = asyncio.current_task()
     assert task is not None
-    return await resolve(_begun(call, services, context, running, task))
+    return await resolve(_run_first_step(call, services, context, running, task))
 
 
-def _known_to_run(call: Call, run: Run, context: Context) -> Any:
-    """Run a tool that has secrets of its own, or may have, so that what it logs can be looked through for them."""
+def _run_as_current(call: Call, run: Run, context: Context) -> Any:
+    """Runs a tool that may have secrets as the current call, so that its log lines are redacted."""
     before = RUNNING.set(call)
     try:
         return run(call.inputs.require_arguments(), context)
@@ -154,10 +154,10 @@ def _known_to_run(call: Call, run: Run, context: Context) -> Any:
         RUNNING.reset(before)
 
 
-async def _in_place(
+async def _await_in_place(
     call: Call, services: Services, live: LiveCall, running: Awaitable[Any]
 ) -> Stop | Park | Detached | None:
-    """Await a tool that only reads, and keeps to its deadline where it has one, in the task of its call."""
+    """Awaits a tool that only reads, and keeps its own deadline, in the task of its call."""
     if live.is_stopped_early:
         return discard_unstarted(call, live, running)
     before = RUNNING.set(call)
@@ -168,7 +168,7 @@ async def _in_place(
             output = await retry_failed(call, services, live.context or NO_CONTEXT, failed)
         if type(output) is Output and output.stream is not None:
             async with asyncio.timeout_at(call.flight.deadline):
-                output = await collect_output(call, services, _given(output))
+                output = await collect_output(call, services, _wrap_output(output))
     except TimeoutError:
         return build_cancel_stop(call, Cancel("timeout", "its output did not come in time"))
     except ExecutionFailed as failed:
@@ -182,14 +182,15 @@ async def _in_place(
     if live.cancel is not None and live.cancel.abort_reason == "fallback":
         record_late_output(live, output)
         return build_cancel_stop(call, live.cancel)
-    return take_output(call, services, output)  # also when it was told to stop, and gave its answer all the same
+    return take_output(call, services, output)  # also after a cancel request: it answered all the same
 
 
-async def _given(output: Output) -> Output:
+async def _wrap_output(output: Output) -> Output:
     return output
 
 
-def _live(call: Call, services: Services, context: Context) -> LiveCall:
+def _enter_flight(call: Call, services: Services, context: Context) -> LiveCall:
+    """Puts the call in flight, as running."""
     live = call.flight.live
     if live is None:
         live = services.live.add(call, services)
@@ -202,10 +203,10 @@ def _live(call: Call, services: Services, context: Context) -> LiveCall:
 
 
 NO_CONTEXT = Context("", "", None, "")
-"""For runners that say they look at none."""
+"""The shared context of runners that declare that they never read theirs."""
 
 
-def _context(call: Call, services: Services) -> Context:
+def _build_context(call: Call, services: Services) -> Context:
     flight = call.flight
     request, options = call.session.surface.request, call.options
     context = Context(call.invocation_id, request.principal, request.agent, request.tenant, call.session.handle)

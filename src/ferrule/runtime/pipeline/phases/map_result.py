@@ -1,4 +1,4 @@
-"""Phase 10: the native output becomes the result, exactly once (AT-115)."""
+"""Phase 10: maps the native output to the result, exactly once (AT-115)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ferrule.runtime.pipeline.results.outcome import (
 from ferrule.runtime.pipeline.services import Services
 from ferrule.schema.validation.validators import first_error
 
-_BESIDE = OWN_NOTES | {"native_refs"}
-"""Notes that say nothing about the result itself; what others said in them is looked through with the row."""
+_SIDE_NOTES = OWN_NOTES | {"native_refs"}
+"""Notes that do not concern the result; text from outside in them is redacted with the row."""
 _NOTHING = {"status": "empty"}
-"""The structured form of an output that is empty on purpose, for tools that want one (`empty_result_policy`)."""
+"""The structured form of intentionally empty output, for tools that ask for one (`empty_result_policy`)."""
 
 
 def map_result(call: Call, services: Services) -> None:
-    """Adds the result. Output that does not fit its schema is a failure of mapping, not passed on in silence (AT-87)."""
+    """Adds the result. Output that does not fit its schema fails, and is not passed on silently (AT-87)."""
     ending = call.ending
     if ending.stop is not None:
         _map_stopped(call, services)
@@ -41,7 +41,7 @@ def map_result(call: Call, services: Services) -> None:
         if validator is not None and "stored" not in call.notes and not output.is_acknowledgement:
             value = output.value if structured is None else structured
             if not validator.is_valid(None if value is EMPTY else value):
-                _misfit(call, services, validator, value)
+                _handle_misfit(call, services, validator, value)
         result = Result(
             invocation_id=call.invocation_id,
             status="succeeded",
@@ -53,13 +53,13 @@ def map_result(call: Call, services: Services) -> None:
             call.prepared.traits.output_policy is None
             and call.options is NO_OPTIONS
             and not call.inputs.mutations
-            and (not call.notes or call.notes.keys() <= _BESIDE)
+            and (not call.notes or call.notes.keys() <= _SIDE_NOTES)
             and (ending.is_bare or _is_plain(output))
         ):
             ending.is_plain_result = True
             ending.result = result
             return
-        ending.result = _mapped_fully(call, services, result)
+        ending.result = _add_details(call, services, result)
     except Unmappable as problem:
         _fail(call, services, f"tool {call.prepared.tool_id!r} {problem}; its owner must fix it")
 
@@ -76,8 +76,8 @@ def _is_plain(output: Output) -> bool:
     )
 
 
-def _mapped_fully(call: Call, services: Services, result: Result) -> Result:
-    """The result with everything that is rare. Raises Unmappable."""
+def _add_details(call: Call, services: Services, result: Result) -> Result:
+    """Returns the result with all its rare parts. Raises Unmappable."""
     keeping = call.prepared.traits.output_policy
     if keeping is not None and result.content is EMPTY_CONTENT and keeping.empty != "marker":
         if keeping.empty == "error":
@@ -87,13 +87,13 @@ def _mapped_fully(call: Call, services: Services, result: Result) -> Result:
         result,
         input_mutations=build_mutation_notes(call),
         native_call_id=call.options.native_call_id,
-        summary=_MISFIT if "output_mismatch" in call.notes else None,
+        summary=_MISFIT_SUMMARY if "output_mismatch" in call.notes else None,
     )
     return add_references(result, call, call.ending.require_output())
 
 
 def _map_stopped(call: Call, services: Services) -> None:
-    """A call that failed keeps what it achieved, and what that refers to (AT-274)."""
+    """Maps the partial output of a failed call, and its references (AT-274)."""
     ending = call.ending
     output = ending.output
     ending.result = build_stopped_result(call, services, output)
@@ -104,11 +104,14 @@ def _map_stopped(call: Call, services: Services) -> None:
             return
 
 
-_MISFIT = "The output does not fit the tool's output schema."
+_MISFIT_SUMMARY = "The output does not fit the tool's output schema."
 
 
-def _misfit(call: Call, services: Services, validator: Validator, value: Any) -> None:
-    """Output that its schema does not allow: a failure, or a success that says so, as the workspace wants. Raises Unmappable."""
+def _handle_misfit(call: Call, services: Services, validator: Validator, value: Any) -> None:
+    """Handles output that its schema does not allow: fails the call, or notes it, by the workspace's setting.
+
+    Raises Unmappable.
+    """
     if services.results.mismatch == "fail":
         raise Unmappable("gave something else than its output schema promises")
     first = first_error(validator, None if value is EMPTY else value)
@@ -119,5 +122,5 @@ def _misfit(call: Call, services: Services, validator: Validator, value: Any) ->
 def _fail(call: Call, services: Services, message: str) -> None:
     ending = call.ending
     ending.stop = Stop("execution_failed", message, "result_mapping_failed")
-    ending.output = None  # whatever it was, it cannot be told
+    ending.output = None  # it cannot be mapped, so it cannot be shown
     ending.result = build_stopped_result(call, services)

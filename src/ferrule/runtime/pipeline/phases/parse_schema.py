@@ -1,4 +1,4 @@
-"""Phase 2: the arguments, judged by the model-facing schema before anything else looks at them (AT-109)."""
+"""Phase 2: validates the arguments by the model-facing schema, before anything else reads them (AT-109)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def parse_schema(call: Call, services: Services) -> Stop | None:
-    """Adds the arguments, decoded. Leaves a tool whose schema was not loaded to the next phase. May stop with
-    `schema_validation_failed`."""
+    """Adds the decoded arguments. May stop with `schema_validation_failed`.
+
+    Leaves a tool whose schema was not loaded to the next phase.
+    """
     prepared, inputs = call.prepared, call.inputs
     arguments = prepared.arguments
     if arguments is None or not prepared.is_loaded:
         return None
     if call.recorded is not None:
-        return _again(call, arguments)
+        return _parse_again(call, arguments)
     given = inputs.model_input
     parsed = arguments.parse_exact(given) if call.options.is_exact else arguments.parse(given)
     if isinstance(parsed, ArgumentProblem):
         return Stop("schema_validation_failed", parsed.message, parsed.code)
     inputs.arguments = parsed.arguments
     if parsed.changes:
-        for change in parsed.changes:  # what was mended is on record
+        for change in parsed.changes:  # every repair is recorded
             mutation = Mutation(
                 change.source_type, change.source_ref, change.changed_fields, call.offset(), change.reason
             )
@@ -35,8 +37,8 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
     return None
 
 
-def _again(call: Call, arguments: Arguments) -> Stop | None:
-    """A call that waited: what would run must still fit, as the schema is now and as an approver may have edited it."""
+def _parse_again(call: Call, arguments: Arguments) -> Stop | None:
+    """Validates the input of a resumed call again: the schema may have changed, or an approver edited the input."""
     parsed = arguments.parse_runtime(call.inputs.current)
     if isinstance(parsed, ArgumentProblem):
         return Stop("schema_validation_failed", parsed.message, parsed.code, state="validation_failed")

@@ -1,7 +1,7 @@
 """Phase 7: allow, ask or deny, decided on exactly what would run. An `ask` parks the call; nothing here waits for a person.
 
-A call that comes back with answers is judged again from the start: by the tool and the rules of this moment. The answers
-count only for the binding of what would run now, so an edited definition, an edited input or a passed expiry voids them.
+A call that comes back with answers is judged again from the start: by the current tool and rules. The answers count
+only for the binding of what would run now, so an edited definition, an edited input or a passed expiry voids them.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop |
     """Adds the decision and the permission input. Stops with `permission_denied`, `policy_blocked`; parks on `ask`."""
     inputs = call.inputs
     prepared = call.prepared
-    if prepared.told_by_header is not None and not call.judgement.hook_permission:
+    if prepared.header_ruling is not None and not call.judgement.hook_permission:
         inputs.permission_input = inputs.call_input
         if not services.hooks or not find_hooks(call, services, "permission_decision"):
             return None
-        return _settle(call, prepared.told_by_header, services)
+        return _settle(call, prepared.header_ruling, services)
     inputs.permission_input = inputs.current
     if prepared.fixed is not None:
         return _settle(call, prepared.fixed, services)
-    return _decided(call, services, prepared)
+    return _decide(call, services, prepared)
 
 
-async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop | Park | None:
+async def _decide(call: Call, services: Services, prepared: Prepared) -> Stop | Park | None:
     program = prepared.require_program()
     arguments = msgspec.json.decode(call.inputs.current)
     facts, failures = services.call_facts(prepared.require_entry().tool, arguments, services.classifiers)
@@ -61,30 +61,30 @@ async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop |
 
 
 def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
-    """Act on a ruling, and on what hooks say to that."""
-    step = _acted_on(call, apply_hook_permissions(call, ruling), services)
+    """Acts on a ruling, and on the hooks' answers to it."""
+    step = _act_on_ruling(call, apply_hook_permissions(call, ruling), services)
     if services.hooks and (
         has_hooks_for(services, "permission_decision") or has_hooks_for(services, "permission_request")
     ):
-        return _heard(call, services, step)
-    return _gone_on(call, step)
+        return _tell_hooks(call, services, step)
+    return _enter_approved(call, step)
 
 
-async def _heard(call: Call, services: Services, step: Stop | Park | None) -> Stop | Park | None:
-    """Tell hooks of the decision, and of the question where one is asked. Either may still end the call (AT-145)."""
+async def _tell_hooks(call: Call, services: Services, step: Stop | Park | None) -> Stop | Park | None:
+    """Runs the hooks for the decision, and for the question where one is asked. Either may still end the call (AT-145)."""
     stop = await resolve(run_decision_hooks(call, services, step))
     if stop is None and isinstance(step, Park):
         stop = await resolve(run_request_hooks(call, services, step.request))
-    return _gone_on(call, step if stop is None else stop)
+    return _enter_approved(call, step if stop is None else stop)
 
 
-def _gone_on(call: Call, step: Stop | Park | None) -> Stop | Park | None:
+def _enter_approved(call: Call, step: Stop | Park | None) -> Stop | Park | None:
     if step is None and call.state == "awaiting_approval":
         call.enter("approved")
     return step
 
 
-def _acted_on(call: Call, ruling: Ruling, services: Services) -> Stop | Park | None:
+def _act_on_ruling(call: Call, ruling: Ruling, services: Services) -> Stop | Park | None:
     if ruling.behavior == "allow":
         call.judge(Decision(ruling, services.now()))
         return None
@@ -92,12 +92,12 @@ def _acted_on(call: Call, ruling: Ruling, services: Services) -> Stop | Park | N
         return deny_call(call, ruling, services)
     recorded = call.recorded
     if recorded is not None and recorded.request is not None:
-        return _answered(call, recorded, recorded.request, ruling, services)
-    return _asked(call, ruling, services)
+        return _check_answers(call, recorded, recorded.request, ruling, services)
+    return _ask_person(call, ruling, services)
 
 
-def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
-    """The question to a person. Its binding is what an answer will hold for."""
+def _ask_person(call: Call, ruling: Ruling, services: Services) -> Park:
+    """Builds the question to a person. An answer holds only for its binding."""
     entry = call.prepared.require_entry()
     ruling = redact_ruling(call, services, ruling)
     now = services.wall()
@@ -116,7 +116,7 @@ def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
         holder=request.holder or msgspec.UNSET,
         requested_at=now,
         expires_at=expires_at,
-        binding=_binding(call, services, expires_at),
+        binding=_compute_binding(call, services, expires_at),
         requirement=ruling.requirement,
         message=ruling.message,
         risk=call.prepared.traits.risk,
@@ -127,28 +127,28 @@ def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
     return Park(seal_record(services.sealing.secret, asked))
 
 
-def _answered(
+def _check_answers(
     call: Call, recorded: Recorded, asked: ApprovalRequest, ruling: Ruling, services: Services
 ) -> Park | None:
-    """Whether the answers that were given settle the ask of this moment; if not, it is asked anew."""
-    binding = _binding(call, services, asked.expires_at)
+    """Accepts the answers when they satisfy the current ask; else asks again."""
+    binding = _compute_binding(call, services, asked.expires_at)
     why_not = None if ruling.requirement == asked.requirement else "other people must be asked now"
-    why_not = why_not or services.unsatisfied(
+    why_not = why_not or services.why_unsatisfied(
         asked, recorded.answers, binding=binding, key=services.sealing.secret, now=services.wall()
     )
     if why_not is not None:
         call.notes = {**call.notes, "approval_void": why_not}
-        return _asked(call, ruling, services)
+        return _ask_person(call, ruling, services)
     last = recorded.answers[-1]
     given = Ruling("allow", f"approved by {last.by}", "permission_prompt_tool", rule_refs=asked.rule_refs)
     is_edited = any(answer.edited_input is not None for answer in recorded.answers)
-    if is_edited:  # what was asked about and what runs stay apart (AT-75)
+    if is_edited:  # keeps the input of the question apart from the one that runs (AT-75)
         call.inputs.permission_input = recorded.asked_about or call.inputs.model_input
     call.judge(Decision(given, services.now(), last.by, is_edited, asked.expires_at, last.reason))
     return None
 
 
-def _binding(call: Call, services: Services, expires_at: int) -> bytes:
+def _compute_binding(call: Call, services: Services, expires_at: int) -> bytes:
     request = call.session.surface.request
     entry = call.prepared.entry
     return binding_of(

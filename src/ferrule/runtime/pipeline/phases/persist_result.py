@@ -1,4 +1,4 @@
-"""Phase 12: secrets leave the result, what is too large goes to the payload store, and the rest into the row's payload."""
+"""Phase 12: redacts the result, stores an oversized one in the payload store, and packs the rest for the row's payload."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ferrule.runtime.pipeline.results.redaction import redact_result
 from ferrule.runtime.pipeline.services import Services
 
 _encode = msgspec.msgpack.Encoder().encode
-_APART = b"\xff\xfe\xff\xfe"
-"""Stands in no text, so that nothing goes across it."""
+_SEPARATOR = b"\xff\xfe\xff\xfe"
+"""Separates texts that are scanned together: no UTF-8 text contains it, and no match crosses it."""
 
 
 def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
-    """Adds the payload of the last row. A result that is small and has no secrets costs a look at its length."""
+    """Adds the payload of the last row. A small, clean result costs one scan of its bytes."""
     ending = call.ending
     result = ending.result
     if (
@@ -33,7 +33,7 @@ def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
         and len(result.content[0]["text"]) <= services.inline_chars
         and not call.secrets
     ):
-        plain = ending.payload = _plain(call, services, result)
+        plain = ending.payload = _pack_plain_result(call, services, result)
         if plain is not None:
             return None
     payload = ending.payload = build_input_payload(call, services)
@@ -42,13 +42,13 @@ def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
     redact_result(call, services)
     waiting = keep_result(call, services)
     if waiting is not None:
-        return _packed_after(call, payload, waiting)
+        return _pack_after(call, payload, waiting)
     _pack(call, payload)
     return None
 
 
-def _plain(call: Call, services: Services, result: Result) -> Payload | None:
-    """The payload of a result that has nothing but its content; None when that must be looked at: a secret, half characters."""
+def _pack_plain_result(call: Call, services: Services, result: Result) -> Payload | None:
+    """Packs a result that has nothing but its content; None when it needs a closer look: a secret, lone surrogates."""
     inputs = call.inputs
     notes, redactor, given = call.notes, services.redactor, inputs.model_input
     try:
@@ -59,9 +59,9 @@ def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     is_idle = redactor is None or redactor.is_idle
     is_same = call.recorded is None and inputs.call_input is None and (is_idle or b"\\" not in given)
     if redactor is not None and not is_idle:
-        # Where nothing changed on the way, and without escapes, texts stand in the input as they are: one look is enough.
-        told = given + _APART + packed if is_same else packed
-        if redactor.may_hold(told + _APART + refs if refs else told):
+        # An unchanged input without escapes holds its texts as they are, so one scan covers input and result.
+        told = given + _SEPARATOR + packed if is_same else packed
+        if redactor.may_hold(told + _SEPARATOR + refs if refs else told):
             return None
     if is_same:
         payload = Payload(given, None, None, None, packed)
@@ -72,7 +72,7 @@ def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     return payload
 
 
-async def _packed_after(call: Call, payload: Payload, waiting: Awaitable[None]) -> None:
+async def _pack_after(call: Call, payload: Payload, waiting: Awaitable[None]) -> None:
     try:
         await waiting
     finally:

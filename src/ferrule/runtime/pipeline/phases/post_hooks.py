@@ -1,6 +1,6 @@
-"""Phase 11: hooks that run after a call: one kind on success, another on failure (AT-117).
+"""Phase 11: runs the hooks after a call: one event on success, another on failure (AT-117).
 
-What the tool gave stays on record whatever they say. They may replace what the model sees of it, or withhold it.
+The tool's output stays on record in any case. Hooks may replace what the model sees of it, or withhold it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def post_hooks(call: Call, services: Services) -> Awaitable[None] | None:
-    """Adds hook notes and perhaps another view of the result. A hook that fails marks it as a partial failure (AT-158)."""
+    """Adds hook notes and perhaps another view of the result. A hook that fails makes it a partial failure (AT-158)."""
     if not services.hooks:
         return None
     event: HookEvent = "post_tool_use" if call.ending.stop is None else "post_tool_use_failure"
@@ -30,17 +30,17 @@ def post_hooks(call: Call, services: Services) -> Awaitable[None] | None:
         attach_context(call)
         return None
     call.enter("post_hooks_running")
-    taken = _taken if event == "post_tool_use" else _taken_late
+    taken = _apply_answer if event == "post_tool_use" else _apply_late_answer
     moment = HookMoment(call, services, partial(taken, call, services), partial(record_partial_failure, call))
     step = run_hooks(moment, hooks)
     if isawaitable(step):
-        return _whole(call, step)
+        return _wait_to_end(call, step)
     attach_context(call)
     return None
 
 
-async def _whole(call: Call, running: Awaitable[Stop | None]) -> None:
-    """Wait for hooks to the end: a caller who goes away does not get a result past them. The cancellation comes after."""
+async def _wait_to_end(call: Call, running: Awaitable[Stop | None]) -> None:
+    """Awaits hooks to their end, then raises a cancellation: no caller gets a result that hooks have not seen."""
     task, patience = asyncio.ensure_future(running), Patience()
     await patience.wait(task)
     task.result()
@@ -48,14 +48,14 @@ async def _whole(call: Call, running: Awaitable[Stop | None]) -> None:
     patience.check()
 
 
-def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
+def _apply_answer(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
     stop = build_hook_stop(call, services, hook, output)
     if stop is not None:
         return withhold_output(call, stop)
     return update_output(call, services, hook, output.updated_output)
 
 
-def _taken_late(call: Call, services: Services, hook: Hook, output: HookOutput) -> None:
-    """The call has failed already; that a hook wants the turn to end is kept beside it."""
+def _apply_late_answer(call: Call, services: Services, hook: Hook, output: HookOutput) -> None:
+    """Adds a hook's stop to a call that failed already."""
     if build_hook_stop(call, services, hook, output) is not None:
         attach_context(call)

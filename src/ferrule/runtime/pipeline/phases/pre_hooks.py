@@ -1,6 +1,7 @@
-"""Phase 6: hooks that run before a call: they may add to it, change its input, stop it, or say what they would permit.
+"""Phase 6: runs the hooks before a call, which may add context, change its input, stop it, or state a permission.
 
-Each sees a copy of the observable input and what the hooks before it changed. A hook that fails blocks the call (AT-158).
+Each sees a copy of the observable input, with the changes of the hooks before it. A hook that fails blocks the call
+(AT-158).
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ def pre_hooks(call: Call, services: Services) -> Stop | Awaitable[Stop | None] |
     if not hooks:
         return None
     call.enter("pre_hooks_running")
-    return run_hooks(HookMoment(call, services, partial(_taken, call, services), block_call), hooks)
+    return run_hooks(HookMoment(call, services, partial(_apply_answer, call, services), block_call), hooks)
 
 
-def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
+def _apply_answer(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
     stop = build_hook_stop(call, services, hook, output)
     if stop is not None:
         return stop

@@ -1,4 +1,4 @@
-"""Phase 5: the copy that hooks, people and transcripts may see: normalised, with sensitive members masked (AT-77)."""
+"""Phase 5: prepares the input that hooks, people and transcripts may see, with sensitive members masked (AT-77)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def prepare_observable_input(call: Call, services: Services) -> Stop | None:
-    """Adds the observable input, where it is another one than the input itself. `model_input` stays as it is."""
+    """Adds the observable input where it differs from the input itself. `model_input` stays as it is."""
     inputs = call.inputs
     mask = call.prepared.mask
     if mask is not None:

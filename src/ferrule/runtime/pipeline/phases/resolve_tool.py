@@ -1,4 +1,4 @@
-"""Phase 1: find the tool on the caller's surface, by primary name, alias or id (AT-106). What is not on it is not callable."""
+"""Phase 1: finds the tool on the caller's surface, by name, alias or id (AT-106). Other tools cannot be called."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def resolve_tool(call: Call, services: Services) -> Stop | None:
-    """Adds the tool. Stops with `unknown_tool`, or with the class of the reason for which the surface holds it back."""
+    """Adds the tool. Stops with `unknown_tool`, or the error class of the reason why the surface blocks it."""
     prepared = call.session.prepared.get(call.tool_name) or call.session.find(call.tool_name)
     call.prepared = prepared
     if prepared.refusal is not None:

@@ -1,4 +1,4 @@
-"""Phase 8: a turn, a deadline, and (for everything that is not read-only) a durable record that it is about to run."""
+"""Phase 8: waits for a turn, sets the deadline, and durably records every action before it runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
 from ferrule.model.surface import principal_key
 from ferrule.runtime.pipeline.admission import build_key_conflict, build_limit_stop, count_call, list_shared_limits
-from ferrule.runtime.pipeline.call import NO_OPTIONS, Again, Call, Replay, place_of
+from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, DuplicateCall, Rejudge, place_of
 from ferrule.runtime.pipeline.inputs import redact_input
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.locks import build_claim
@@ -24,9 +24,13 @@ from ferrule.runtime.pipeline.supervise import build_cancel_stop
 from ferrule.runtime.scheduler.scheduler import Deadlock, LanePlace, QueueFull, QueueLeft
 
 
-def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
-    """Adds a place in the lane and the deadline. Stops with `policy_blocked` when the run has used up its calls, with
-    `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
+def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | DuplicateCall | Rejudge | None] | None:
+    """Adds a place in the lane and the deadline.
+
+    Stops with `policy_blocked` when the run has used up its calls, with `rate_limited` when too many wait, `canceled`
+    or
+    `timeout` when its turn does not come; a duplicate is detected here.
+    """
     lane, turn, options, flight = call.session.lane, call.prepared.route.turn, call.options, call.flight
     if (
         turn != "in_line"
@@ -36,48 +40,48 @@ def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
         and call.recorded is None
         and services.records_behind
         and (lane.slip_in() if turn == "beside" else lane.slip_in_alone())
-    ):  # it runs right now, needs no place for it, and nothing has to be arranged
+    ):  # the quick path: it runs right now, without a place
         flight.slipped = lane
         if call.prepared.traits.timeout_seconds is not None:
-            limit_time(call)
+            start_deadline(call)
         return None
     given = options.timeout_seconds
     if given is not None:
-        spent = call.offset() / 1e9 if call.recorded is None else 0.0  # people are not hurried by a call's deadline
+        spent = call.offset() / 1e9 if call.recorded is None else 0.0  # the time people took to answer does not count
         flight.deadline = asyncio.get_running_loop().time() + given - spent
     try:
-        place = _entered(call, services)
+        place = _enter_lane(call, services)
     except QueueFull as full:
         return Stop("rate_limited", str(full), "queue_full", retry_after=1.0)
     except Deadlock as locked:
         return Stop("execution_failed", str(locked), "deadlock")
     flight.place = place
     if place.state == "waiting":
-        return _in_turn(call, services, place)
-    return _started(call, services)
+        return _wait_turn(call, services, place)
+    return _start(call, services)
 
 
-def limit_time(call: Call) -> None:
-    """Have the tool's own time begin. It counts from the call's turn: waiting is not the tool's doing."""
+def start_deadline(call: Call) -> None:
+    """Starts the tool's own time limit: it counts from the call's turn, since waiting is not the tool's fault."""
     own, flight = call.prepared.traits.timeout_seconds, call.flight
     if own is not None:
         end = asyncio.get_running_loop().time() + own
         flight.deadline = end if flight.deadline is None else min(end, flight.deadline)
 
 
-def _entered(call: Call, services: Services) -> LanePlace:
-    """A place in the lane of the caller's surface; a call made by a running tool gets one inside that tool's own."""
+def _enter_lane(call: Call, services: Services) -> LanePlace:
+    """Enters the lane of the caller's surface; a call made by a running tool enters that tool's own lane."""
     claim = call.prepared.claim
     if claim is None:
-        claim = _claim(call, services)
+        claim = _work_out_claim(call, services)
     if call.options.priority:
         claim = msgspec.structs.replace(claim, priority=call.options.priority)
     parent = call.flight.parent
     return call.session.lane.enter(claim, call.flight.place, parent=None if parent is None else place_of(parent))
 
 
-def _claim(call: Call, services: Services) -> Claim:
-    """What the scheduler wants to know, worked out for this very input and recorded with the call (AT-159)."""
+def _work_out_claim(call: Call, services: Services) -> Claim:
+    """Works out the claim of this input and records it with the call (AT-159)."""
     prepared, policy = call.prepared, call.session.lane.policy
     arguments = msgspec.json.decode(call.inputs.current)
     facts, failures = services.call_facts(prepared.require_entry().tool, arguments, services.classifiers)
@@ -98,8 +102,8 @@ def _claim(call: Call, services: Services) -> Claim:
     return claim
 
 
-async def _in_turn(call: Call, services: Services, place: LanePlace) -> Stop | Replay | Again | None:
-    """Wait for the call's turn, no longer than its caller does."""
+async def _wait_turn(call: Call, services: Services, place: LanePlace) -> Stop | DuplicateCall | Rejudge | None:
+    """Waits for the call's turn, no longer than its caller does."""
     flight = call.flight
     live = flight.live or services.live.add(call, services)
     if live.task is None:
@@ -121,19 +125,19 @@ async def _in_turn(call: Call, services: Services, place: LanePlace) -> Stop | R
     except TimeoutError:
         return build_cancel_stop(call, Cancel("timeout", "its turn did not come in time"))
     live.stage = "opening"
-    if flight.surfacing is not None:  # a row about its waiting is on its way to the disk: the next one comes after
+    if flight.surfacing is not None:  # a row about its waiting is being written; the next one has to follow it
         await uncancelled(asyncio.wait({flight.surfacing}))
     waited = round((call.offset() - since) / 1e6, 3)
     call.notes = {**call.notes, "scheduler": {**call.notes.get("scheduler", {}), "waited_ms": waited}}
     asked = call.recorded.request if call.recorded is not None else None
     if asked is not None and asked.purpose == "approval" and services.wall() >= asked.expires_at:
-        return Again()  # what was approved is not approved any more (AT-141)
-    step = _refused_key(call, services) or _started(call, services)
+        return Rejudge()  # the approval has expired meanwhile (AT-141)
+    step = _check_key(call, services) or _start(call, services)
     return await step if step is not None and not isinstance(step, Stop) else step
 
 
-def _refused_key(call: Call, services: Services) -> Stop | None:
-    """The end of a call whose key has ended while it stood in line."""
+def _check_key(call: Call, services: Services) -> Stop | None:
+    """Returns the stop of a call whose key has ended while it waited."""
     asked = call.recorded.request if call.recorded is not None else None
     channel = call.session.surface.request.channel if asked is None else asked.channel
     try:
@@ -143,9 +147,9 @@ def _refused_key(call: Call, services: Services) -> Stop | None:
     return None if why is None else Stop("policy_blocked", f"{why}, so the call does not run", "key_ended")
 
 
-def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
+def _start(call: Call, services: Services) -> Stop | Awaitable[Stop | DuplicateCall | None] | None:
     prepared = call.prepared
-    limit_time(call)
+    start_deadline(call)
     if call.flight.deadline is not None and asyncio.get_running_loop().time() >= call.flight.deadline:
         return build_cancel_stop(call, Cancel("timeout", "its time was over before it could begin"))
     stop = count_call(call)
@@ -156,11 +160,13 @@ def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
     is_behind = prepared.traits.is_read_only and services.records_behind and call.key is None
     if is_behind and call.recorded is None and not limits:
         return None
-    return _recorded(call, services, limits)
+    return _record_start(call, services, limits)
 
 
-async def _recorded(call: Call, services: Services, limits: tuple[tuple[str, int], ...]) -> Stop | Replay | None:
-    """Write, durably, that the call is about to run. Whoever loses a race for it learns who won."""
+async def _record_start(
+    call: Call, services: Services, limits: tuple[tuple[str, int], ...]
+) -> Stop | DuplicateCall | None:
+    """Records durably that the call is about to run; a call that loses the race returns the winner."""
     before = (call.state, len(call.states))
     call.enter("running")
     entry = build_started_row(call, services, is_counted=bool(limits))
@@ -185,18 +191,18 @@ async def _recorded(call: Call, services: Services, limits: tuple[tuple[str, int
         return None
     call.state = before[0]
     del call.states[before[1] :]
-    return _lost(call, committed)
+    return _resolve_lost(call, committed)
 
 
-def _lost(call: Call, committed: Committed) -> Stop | Replay:
+def _resolve_lost(call: Call, committed: Committed) -> Stop | DuplicateCall:
     match committed.outcome:
         case "key_taken":
-            return Replay(committed.holder)
+            return DuplicateCall(committed.holder)
         case "key_conflict":
             return build_key_conflict(committed.holder)
         case "limit_reached":
             return build_limit_stop(call, committed.limit)
-        case "switched_off":  # while the call was on its way here
+        case "switched_off":  # after the call began
             return Stop("policy_blocked", f"the tool {call.prepared.tool_id!r} was disabled", "tool_disabled")
         case _:
-            return Replay(call.invocation_id)
+            return DuplicateCall(call.invocation_id)

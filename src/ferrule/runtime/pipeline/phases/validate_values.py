@@ -1,7 +1,7 @@
-"""Phase 4: value checks and preflight, before any side effect, hook or permission (AT-111).
+"""Phase 4: checks values and runs the preflight, before any side effect, hook or permission (AT-111).
 
-Here a repeated idempotency key is met, a tool that cannot run in this process is refused, and a tool that wants it has
-its deny rules asked before anything outside is probed (AT-39).
+It detects repeated idempotency keys, refuses a tool that cannot run in this process, and checks deny rules early for
+a tool that demands it, before anything outside is probed (AT-39).
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ferrule.contracts.policy import JudgedCall
 from ferrule.infra.tasks import resolve
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.admission import check_key_holder, scope_key
-from ferrule.runtime.pipeline.call import Call, Replay
+from ferrule.runtime.pipeline.call import Call, DuplicateCall
 from ferrule.runtime.pipeline.hooks.permission import deny_call, run_decision_hooks
 from ferrule.runtime.pipeline.services import Services
 
 
-def validate_values(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
+def validate_values(call: Call, services: Services) -> Stop | Awaitable[Stop | DuplicateCall | None] | None:
     """Adds nothing. Stops with `invalid_arguments`, `capability_gap`, `setup_required`, `credential_missing`, or (early
     deny) `permission_denied`."""
     prepared = call.prepared
     if prepared.unready is None and prepared.preflight is None and call.options.idempotency_key is None:
         return None
-    return _checked(call, services)
+    return _check_values(call, services)
 
 
-async def _checked(call: Call, services: Services) -> Stop | Replay | None:
+async def _check_values(call: Call, services: Services) -> Stop | DuplicateCall | None:
     prepared = call.prepared
     if call.options.idempotency_key is not None:
         call.key = scope_key(call)
@@ -39,7 +39,7 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         if step is not None:
             return step
     if prepared.unready is not None:
-        call.key = None  # nothing ran and nobody judged it, so that the key stays free; the same below
+        call.key = None  # nothing ran and nothing was decided, so the key stays free; also below
         return prepared.unready
     if prepared.preflight is None:
         return None
@@ -47,13 +47,13 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         facts, _ = services.call_facts(
             prepared.require_entry().tool, call.inputs.require_arguments(), services.classifiers
         )
-        ruling = prepared.program.early_deny(JudgedCall(_copy(call), facts, services.now()))
+        ruling = prepared.program.early_deny(JudgedCall(_copy_arguments(call), facts, services.now()))
         if ruling is not None:
             stop = deny_call(call, ruling, services)
             await resolve(run_decision_hooks(call, services, stop))
             return stop
     try:
-        problem: Any = prepared.preflight(_copy(call))
+        problem: Any = prepared.preflight(_copy_arguments(call))
         if isawaitable(problem):
             problem = await problem
     except ExecutionFailed as failed:
@@ -65,6 +65,6 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
     return Stop("invalid_arguments", str(problem))
 
 
-def _copy(call: Call) -> Any:
-    """A copy of the arguments: a check that edits what it was handed changes nothing."""
+def _copy_arguments(call: Call) -> Any:
+    """Copies the arguments: a preflight that edits its copy changes nothing."""
     return msgspec.json.decode(call.inputs.current)
