@@ -403,8 +403,8 @@ async def test_the_sandbox_ends_with_the_process_that_started_it(tmp_path: Path,
     """Also when that is killed and can clean up nothing."""
     sandboxed()
     code = (
-        "import asyncio,sys\nfrom pathlib import Path\nfrom tests.infra.processes.recording import place, ran\n"
-        "asyncio.run(ran(['sh', '-c', 'sleep 60; :', sys.argv[2]], place(Path(sys.argv[1]))))"
+        "import asyncio,sys\nfrom pathlib import Path\nfrom tests.infra.processes.recording import make_confinement, run_line\n"
+        "asyncio.run(run_line(['sh', '-c', 'sleep 60; :', sys.argv[2]], make_confinement(Path(sys.argv[1]))))"
     )
     words = (sys.executable, "-c", code, str(tmp_path), sign)
     child = await asyncio.create_subprocess_exec(*words, cwd=ROOT)
