@@ -76,7 +76,7 @@ def test_what_no_file_can_hold_is_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ferrule.toml").write_text('namespace = "x"\n')
-    with pytest.raises(SettingsError, match="cannot be taken over"):
+    with pytest.raises(SettingsError, match="cannot be imported"):
         taken_over(tmp_path, {"a": {"command": "a", "args": ["\ud800"]}}, monkeypatch)
     assert (tmp_path / "ferrule.toml").read_text() == 'namespace = "x"\n'
 

@@ -18,7 +18,7 @@ DROPPED = frozenset({"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAn
 """Keywords without effect once there are no references. `id` is one of draft 4."""
 _REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
 _BESIDE = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"})
-"""Keywords that judge nothing, so that they may stand beside an inlined reference."""
+"""Keywords that reject no value, so that they may stay beside an inlined reference."""
 REFUSED_BY_AML = frozenset({"$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef"})
 EXCLUDED_FROM_OXP = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
 """Keywords about references that schemas of these standards do not have."""
@@ -93,6 +93,7 @@ class _Inlining:
             target = {"not": {}}
         if not isinstance(target, dict):
             raise NotInlinable(f"its {ref[:60]} leads to something that is no schema")
+        # Annotations may replace the target's own; other keywords must hold beside it.
         if beside.keys() <= _BESIDE:
             return {**target, **beside}
         return {**beside, "allOf": [*beside.get("allOf", ()), target]} if target else beside

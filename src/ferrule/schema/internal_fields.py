@@ -87,7 +87,7 @@ def _listed_names(tool: Tool) -> Iterator[str]:
         return
     try:
         payload = _decode_payload(tool.payload)
-    except msgspec.DecodeError:  # something else stands where a mapping is usual
+    except msgspec.DecodeError:  # a member is no mapping, so it lists no fields
         return
     for contract in (payload.input_contract, payload.tool_interface):
         if isinstance(contract.internal_only_fields, list):
@@ -181,6 +181,7 @@ class _Strip:
         return operand if keyword in _TEXT else self._unknown(operand)
 
     def _map(self, keyword: str, operand: JsonObject, trail: Trail, is_placed: bool) -> JsonObject:
+        # Definitions are used from many places, so a field's place is unknown inside; only its name counts.
         if keyword in _ROOTS:
             return {name: self.schema(part, (), False) for name, part in operand.items() if name not in self.leaves}
         if keyword == "patternProperties":

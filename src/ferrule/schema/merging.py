@@ -166,7 +166,7 @@ class Merger:
 
 
 def _open(out: JsonObject, one: JsonObject, other: JsonObject) -> None:
-    """Opens closed objects that would reject each other's members, which is never meant."""
+    """Opens closed objects that would reject each other's members, which no author intends."""
     if out.get("additionalProperties") is not False:
         return
     for closed, beside in ((one, other), (other, one)):

@@ -68,6 +68,7 @@ class SchemaAddresses:
         own = schema.get("id" if place.draft == 4 else "$id")
         if isinstance(own, str):
             address, _, anchor = own.partition("#")
+            # Up to draft 7, `$ref` hides all keywords beside it, `$id` too.
             if address and not ("$ref" in schema and place.draft <= 7):
                 place = SchemaResource(place.draft, join_address(place.base, address), path)
                 self.resources.setdefault(place.base, path)
@@ -104,6 +105,7 @@ class SchemaReferences:
         """Returns the target of a reference; None when it is not in this schema."""
         if not isinstance(reference, str):
             return None
+        # Most references are pointers, which need no survey of the document.
         if reference.startswith("#/"):
             found = find_at(self.root, read_fragment(reference[1:]))
             return None if found is None else ReferenceTarget(*found)
@@ -164,6 +166,7 @@ def root_references(schema: Any, at: Path = ()) -> Any:
         reference = part.get("$ref")
         if isinstance(reference, str):
             target = addresses.find(reference, place)
+            # A lost reference keeps its base, so that it cannot match a place in the root by accident.
             lost = f"{place.base}{reference}" if reference.startswith("#") and not at else reference
             part["$ref"] = lost if target is None else write_fragment(at + target.path)
         if (path or at) and place.home == path:

@@ -48,7 +48,7 @@ class SchemaView:
         return tuple(found.values())
 
     def member(self, schemas: Schemas, name: str) -> list[Any]:
-        """Returns the schemas of a property. One under `patternProperties` counts whatever its pattern says."""
+        """Returns the schemas of a property. Those under `patternProperties` count without matching the pattern."""
         found: list[Any] = []
         for schema in schemas:
             properties = _mapping(schema, "properties")
@@ -60,7 +60,7 @@ class SchemaView:
         return found
 
     def items(self, schemas: Schemas) -> list[Any]:
-        """Returns the schemas of a list's members, whatever their position."""
+        """Returns the schemas of a list's members, at any position."""
         found: list[Any] = []
         for schema in schemas:
             for key in ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"):

@@ -86,7 +86,7 @@ class _Tree:
         found: list[SchemaField] = []
         for name, member, is_required in _members(schema):
             if self._left <= 0:
-                if self._left == 0:  # said once
+                if self._left == 0:  # reported once
                     found.append(SchemaField("… and more", description="not shown: the schema is too large"))
                 self._left -= 1
                 break

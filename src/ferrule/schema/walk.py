@@ -79,6 +79,7 @@ def positions(schema: object, path: Path = (), *, skip: frozenset[str] = frozens
         schema = position.schema
         if not DESCENT.isdisjoint(schema):
             below = _below(position, schema, skip)
+            # The stack returns the last one first; reversed, positions come in the schema's order.
             below.reverse()
             stack += below
 

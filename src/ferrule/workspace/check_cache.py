@@ -232,6 +232,7 @@ class WorkspaceChecks:
         cannot be read."""
         if self._kept is not None and self._tick() < self._looked_at + self._rest:
             return self._kept[1]
+        # Shielded, because other callers wait for the same task.
         return await asyncio.shield(self._start_check())
 
     async def recall(self, patience: float) -> CheckOutcome | None:
@@ -253,6 +254,7 @@ class WorkspaceChecks:
     def _check(self) -> CheckOutcome:
         begun = self._tick()
         workspace = Workspace.open(self._root)
+        # Before the check: a file saved during it then differs at the next look.
         stamps = read_all_stamps(workspace) | _read_policy_stamps(workspace)
         self._looked_at = self._tick()
         took = self._looked_at - begun

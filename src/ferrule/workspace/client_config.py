@@ -132,11 +132,11 @@ def _import_server(title: str, said: JsonObject, others: set[str], file: Path, u
         check_server(name, server)
         read_credentials(server.credentials or None)
     except (TypeError, ValueError, SettingsError) as error:
-        raise SettingsError(f"{file}: the server {_shorten(title)!r} cannot be taken over: {error}") from None
+        raise SettingsError(f"{file}: the server {_shorten(title)!r} cannot be imported: {error}") from None
     if len(title) > _LONGEST_NAME:
         keep.notes.append("its name was too long, and was shortened to this")
     if said.get("cwd"):
-        keep.notes.append(f"its folder {said['cwd']!r} is not taken over; set cwd below the workspace if it needs one")
+        keep.notes.append(f"its folder {said['cwd']!r} is not imported; set cwd below the workspace if it needs one")
     return ClientServer(name=name, server=server, secrets=keep.secrets, notes=tuple(keep.notes))
 
 
@@ -172,7 +172,7 @@ def _read_command(said: JsonObject) -> tuple[str, ...]:
 def _note_url(url: str) -> Iterator[str]:
     for name in _find_secrets((url,)):
         yield (
-            f"{name!r} in its url looks like a secret, and stands in ferrule.toml and ferrule.lock as it is; if the server takes"
+            f"{name!r} in its url looks like a secret, and is written to ferrule.toml and ferrule.lock; if the server takes"
             " it in a header, write it into credentials instead, and share neither file before"
         )
 
@@ -180,7 +180,7 @@ def _note_url(url: str) -> Iterator[str]:
 def _note_command(server: McpServerSettings) -> Iterator[str]:
     for name in _find_secrets(server.command):
         yield (
-            f"{name!r} in its args looks like a secret, and stands in ferrule.toml and ferrule.lock as it is; if the program"
+            f"{name!r} in its args looks like a secret, and is written to ferrule.toml and ferrule.lock; if the program"
             " takes it from a variable, write it into env instead, and share neither file before"
         )
     # The program expands its own variables itself, as mcp-remote does.
@@ -280,7 +280,7 @@ class _SecretSplitter:
             variable = written[2:-1]
             others = [other for other in shown if other != name]
             if others:
-                self.notes.append(f"its headers {', '.join(others)} are not taken over: a server has one credential")
+                self.notes.append(f"its headers {', '.join(others)} are not imported: a server has one credential")
             kind = {"scheme": "bearer-token"} if bearer else {"scheme": "api-key", "header": name}
             return {**kind, "source": "env", "name": variable}
         return {}

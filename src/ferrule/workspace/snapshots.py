@@ -187,6 +187,7 @@ def _extract(root: str, thing: str, folder: Path, name: str) -> Path:
         raise WorkspaceError(f"Git cannot give the files of {thing}")
     target = folder / "tree"
     target.mkdir()
+    # The filter refuses links and paths that lead out of the folder.
     with _open_tar(fileobj=io.BytesIO(data)) as archive:
         archive.extractall(target, filter="data")
     return target

@@ -90,6 +90,7 @@ def _compare_releases(
         listed = _load_versions(folder, older, keys, tool_id)
         yield from _compare_steps(listed, newer, name, release)
         newer, name, release = listed, f"release {older.number}", older
+    # The first release has the tool already, so it is reported as added there.
     if newer and release is not None and release.number == history[0].number:
         yield from _compare_steps([], newer, name, release)
 

@@ -104,6 +104,7 @@ class Workspace:
             for candidate in (folder, *folder.parents):
                 if os.path.lexists(candidate / FILE_NAME):
                     return cls(candidate, load_settings(candidate), has_settings_file=True)
+            # Without a settings file, `ferrule check tools` means the workspace around that folder.
             while folder.name in _MEMBER_FOLDERS and start.is_dir():
                 folder = folder.parent
         except FileNotFoundError:

@@ -112,4 +112,4 @@ def test_a_schema_where_the_provider_has_none_is_told() -> None:
     listed = [{"type": "function", "function": {**SAID, "parameters": SCHEMA}}, {"name": "b", "input_schema": SCHEMA}]
     found = import_list(json.dumps(listed).encode(), "tools.json", "openai", "shop")
     assert list(found.files) == ["get_weather.tool.md"]
-    assert "the schema of 'b' stands under `input_schema`" in found.diagnostics[0].message
+    assert "the schema of 'b' is under `input_schema`" in found.diagnostics[0].message

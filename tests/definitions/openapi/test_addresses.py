@@ -25,6 +25,8 @@ def reached(document: OpenApi, *, source: str = "", chosen: str = "", **variable
         ("2", "https://two.example.com"),
         ("spare", "https://two.example.com"),
         ("9", "https://one.example.com/v1"),
+        ("0000012", "https://one.example.com/v1"),
+        ("1" * 5_000, "https://one.example.com/v1"),
         ("HTTPS://Other.example.com/x/", "https://Other.example.com/x"),
     ],
 )

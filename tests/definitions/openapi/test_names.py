@@ -52,8 +52,8 @@ def test_a_name_is_neither_too_long_nor_too_short() -> None:
 
 def test_a_taken_name_gets_a_number() -> None:
     taken: set[str] = set()
-    assert [take_unique("get_pet", taken) for _ in range(3)] == ["get_pet", "get_pet_2", "get_pet_3"]
-    assert [len(take_unique("x" * 64, taken)) for _ in range(2)] == [64, 64]
+    assert [take_unique("get_pet", taken, MOST) for _ in range(3)] == ["get_pet", "get_pet_2", "get_pet_3"]
+    assert [len(take_unique("x" * 64, taken, MOST)) for _ in range(2)] == [64, 64]
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,7 @@ def _build_extension(tool: Tool, back: Tool) -> JsonObject:
     extension = build_extension(wanted, back, with_origin=False)
     extension[MAPPINGS] = list(native_refs(tool))
     extension[ORIGIN] = {"dialect": tool.dialect, "payload": decode_raw(tool.payload)}
+    # Through JSON, so that structs and raw bytes become plain values for the YAML writer.
     return dict(msgspec.json.decode(msgspec.json.encode(extension)))
 
 

@@ -136,6 +136,7 @@ def _suggest_name(words: Sequence[str], *, is_address: bool) -> str:
         candidates = [re.sub(r"\.\w+$", "", word.rstrip("/").rsplit("/", 1)[-1]) for word in words]
         candidates = [word for word in candidates if not word.startswith("-") and word.lower() not in _RUNNERS]
         found = re.sub(r"@.*$", "", candidates[0]) if candidates else ""
+        # `npx -y @scope/mcp-server-github@1.2` becomes `github`.
         found = re.sub(r"^(?:mcp-server-|server-|mcp-)|(?:-mcp-server|-mcp|-server)$", "", found)
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", found).strip("-_")
     if not plain:

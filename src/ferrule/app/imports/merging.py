@@ -143,11 +143,13 @@ class _Comparison(NamedTuple):
 def merge_file(base: str | None, mine: str | None, theirs: str, prefer: Prefer = "mine") -> MergedFile:
     """Merges upstream changes into the user's file. Conflicts are always reported; `prefer`: the side whose value is written."""
     if mine is None:
+        # Without a file, it is either new or was deleted by the user.
         return MergedFile(theirs if base is None else None)
     if theirs in (mine, base):
         return MergedFile(mine)
     if mine == base:
         return MergedFile(theirs)
+    # Without a base, every key is new on both sides, so differing values conflict.
     sheets = [parse_sheet(text) for text in (base if base is not None else "---\n{}\n---\n", mine, theirs)]
     old, own, new = sheets
     if old is None or own is None or new is None:

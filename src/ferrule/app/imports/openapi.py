@@ -317,6 +317,7 @@ def _import_operations(
 def _why_refused(draft: OperationDraft) -> str:
     """Returns why the executor would refuse a tool; nothing when it accepts it."""
     written = draft.transport
+    # Most tools end here; building the executor's plan for each would dominate a large import.
     if _is_plain(draft, written):
         return _why_bad_address(written["base_url"])
     try:

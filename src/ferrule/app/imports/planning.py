@@ -145,8 +145,10 @@ def carry_out(root: Path, plan: ImportPlan, progress: Progress | None = None) ->
     begun = {
         one.file: PendingFile(one.after, one.base) for one in written if one.after is not None and one.base is not None
     }
+    # First: after a kill, the next import knows from it which files were already written.
     begin_import(root, plan.record, begun)
     for one in written:
+        # The user may have been asked between planning and now.
         if _read_text(root, one.file) != one.before:
             raise WorkspaceError(f"{one.file} was changed by someone else meanwhile; import again")
     write_together(

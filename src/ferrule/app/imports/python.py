@@ -42,7 +42,7 @@ _UNSAID = ("resource_locks", "requires_exclusive_context", "retry_policy", "tool
 _READ_ONLY = SafetyFacts(is_read_only=True, is_concurrency_safe=True, is_open_world=False)
 
 
-class FunctionPlace(NamedTuple):
+class FunctionLocation(NamedTuple):
     """The place where a function is defined."""
 
     file: str
@@ -53,7 +53,7 @@ class SkippedFunction(NamedTuple):
     """A function that is not imported."""
 
     name: str
-    place: FunctionPlace
+    place: FunctionLocation
     why: str
 
 
@@ -61,7 +61,7 @@ class ListedFunction(NamedTuple):
     """A function as read from the source text, without running anything."""
 
     name: str
-    place: FunctionPlace
+    place: FunctionLocation
     has_docstring: bool
     is_typed: bool
 
@@ -92,7 +92,7 @@ def list_functions(root: Path, module: str) -> list[ListedFunction]:
         raise WorkspaceError(f"{file} is not Python: {error}") from None
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return [
-        ListedFunction(node.name, FunctionPlace(file, node.lineno), bool(ast.get_docstring(node)), _is_typed(node))
+        ListedFunction(node.name, FunctionLocation(file, node.lineno), bool(ast.get_docstring(node)), _is_typed(node))
         for node in tree.body
         if isinstance(node, kinds) and not node.name.startswith("_")
     ]
@@ -143,14 +143,16 @@ def import_functions(
     return PythonImport(files, bind, tuple(left), tuple(notes))
 
 
-def locate_function(function: object, root: Path) -> FunctionPlace:
+def locate_function(function: object, root: Path) -> FunctionLocation:
     """Returns the place of a function's definition, relative to the workspace where it is inside."""
     inner = inspect.unwrap(function) if callable(function) else function
     code = getattr(getattr(inner, "__func__", inner), "__code__", None)
     if code is None:
-        return FunctionPlace("?", 0)
+        return FunctionLocation("?", 0)
     file = os.path.relpath(code.co_filename, root)
-    return FunctionPlace(code.co_filename if file.startswith("..") else file.replace(os.sep, "/"), code.co_firstlineno)
+    return FunctionLocation(
+        code.co_filename if file.startswith("..") else file.replace(os.sep, "/"), code.co_firstlineno
+    )
 
 
 def _choose_functions(module: types.ModuleType, names: tuple[str, ...], shown: str) -> Iterator[tuple[str, Any]]:
@@ -177,6 +179,7 @@ def _is_function(value: object) -> bool:
 
 
 def _is_own(value: object, module: types.ModuleType, public: object) -> bool:
+    # `__all__` decides; without it, functions imported from other modules are no tools.
     return isinstance(public, list | tuple) or getattr(value, "__module__", None) == module.__name__
 
 
@@ -255,9 +258,7 @@ def _build_front_matter(
     }
     if tool.approval_required:
         value["approval_required"] = True
-    notes += [
-        f"its {key} is not said by a definition; the function has to keep it" for key in _UNSAID if key in payload
-    ]
+    notes += [f"a definition has no {key}; keep it on the function" for key in _UNSAID if key in payload]
     extension = _build_extension(tool, value, namespace, is_read_only)
     return ({**value, EXTENSION: extension} if extension else value), notes
 

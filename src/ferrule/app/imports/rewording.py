@@ -42,6 +42,7 @@ def apply_changes(sheet: Sheet, changes: Sequence[ValueChange], source: Sheet, w
         around = _find_brackets(sheet, change.path)
         if around is not None:
             node, path = around
+            # Brackets are rewritten once as a unit, however many changes they contain.
             brackets[id(node)] = _replace_span(sheet, node, _format_flow(dig(wanted, path)))
         else:
             edits += _build_edits(sheet, change, source)
@@ -113,6 +114,7 @@ def _insert_key(sheet: Sheet, change: ValueChange, source: Sheet) -> Edit:
     if around is None or around.target is not None:
         raise Tangled(change.path)
     here = {key: node for key in around.children if (node := sheet.node((*change.path[:-1], key))) is not None}
+    # Without a sibling, the indentation of a new key is unknown.
     if not here:
         raise Tangled(change.path)
     siblings = dig(source.value, change.path[:-1])

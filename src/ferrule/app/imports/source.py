@@ -65,7 +65,7 @@ def make_file_reader(workspace: Workspace, source: str) -> Callable[[str], bytes
 def _read(path: Path) -> bytes:
     try:
         if path.is_file() and path.stat().st_size > MOST_BYTES:
-            return _check_size(b"x" * (MOST_BYTES + 1), str(path))
+            raise _build_size_error(str(path))
         return path.read_bytes()
     except OSError as error:
         raise WorkspaceError(f"cannot read {path}: {error.strerror}; give a file, an address or '-'") from None
@@ -73,8 +73,12 @@ def _read(path: Path) -> bytes:
 
 def _check_size(data: bytes, what: str) -> bytes:
     if len(data) > MOST_BYTES:
-        raise WorkspaceError(f"{what} is larger than {MOST_BYTES // 1024**2} MB; cut it into smaller documents first")
+        raise _build_size_error(what)
     return data
+
+
+def _build_size_error(what: str) -> WorkspaceError:
+    return WorkspaceError(f"{what} is larger than {MOST_BYTES // 1024**2} MB; split it into smaller documents first")
 
 
 async def _fetch(workspace: Workspace, source: str) -> bytes:

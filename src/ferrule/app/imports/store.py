@@ -98,6 +98,7 @@ def save_import(root: Path, kept: StoredImport) -> None:
     name = demand_name(kept.record.name)
     _write(root, name, _BASE, dict(sorted(kept.bases.items())))
     _write(root, name, _RECORD, kept.record)
+    # Last: until then, this file marks the import as unfinished.
     _locate(root, name, _BEGUN).unlink(missing_ok=True)
 
 

@@ -24,6 +24,7 @@ def add_bindings(text: str, bind: Mapping[str, str]) -> str:
         return text
     wanted = _set_path(before, ("functions", "bind"), {**known, **new})
     lines = [f"{key(tool)} = {value(reference)}" for tool, reference in new.items()]
+    # Each attempt guesses the file's layout; the first that parses to the wanted settings is used.
     for attempt in (
         _append_to_table(text, lines),
         _append_in_braces(text, lines),

@@ -46,6 +46,7 @@ def list_examples(tool: Tool, schema: JsonObject) -> list[JsonObject]:
 
 
 def _list_contract_examples(tool: Tool) -> list[object]:
+    # A look at the bytes: few tools have examples, and decoding takes time.
     if b'"examples"' not in bytes(tool.payload):
         return []
     try:

@@ -129,6 +129,7 @@ class FunctionList(ABC):
             return _build_tool(
                 self.name, "", tool.name, said, raw(NO_ARGUMENTS if said.schema is None else said.schema)
             )
+        # Usually the very schema that was fitted; comparing it is cheaper than encoding it again.
         is_same = not each.fitted.changes and each.schema == decode_raw(tool.input_schema)
         return _build_tool(self.name, "", tool.name, said, tool.input_schema if is_same else raw(each.schema))
 
@@ -162,7 +163,7 @@ class FunctionList(ABC):
         fitted = fit_schema(bytes(schema), self.strict_profile if is_strict else self.profile)
         if isinstance(fitted, str):
             hint = "write it without strict schemas" if is_strict else "change the schema, or leave the tool out"
-            return report_left_out(tool, f"{self.title} cannot be told its schema: {fitted}", hint)
+            return report_left_out(tool, f"{self.title} cannot accept its schema: {fitted}", hint)
         description = describe_tool(tool) or tool.title or (name if self.needs_description else "")
         return PreparedTool(tool, name, description, fitted.schema, is_strict, fitted, had)
 
@@ -205,7 +206,7 @@ class FunctionList(ABC):
         if said.schema is None and (elsewhere := sorted(SCHEMAS.intersection(entry.value) - self.schema_keys)):
             hint = "it is written for another provider: read it as that one's"
             raise UnreadableTool(
-                f"the schema of {name!r} stands under `{elsewhere[0]}`, where {self.title} has none",
+                f"the schema of {name!r} is under `{elsewhere[0]}`, where {self.title} has none",
                 (elsewhere[0],),
                 hint,
             )

@@ -61,7 +61,7 @@ class NameRule:
 
 
 def assign_legal_names(tools: Sequence[Tool], rule: NameRule, reserved: Iterable[str] = ()) -> dict[str, str]:
-    """Returns a distinct legal name for each tool, by its id, whatever their order. `reserved`: names that are not given."""
+    """Returns a distinct legal name for each tool, by its id, whose order does not matter. `reserved`: names not to use."""
     known = {tool.tool_id: tool for tool in tools}
     taken = set(reserved)
     given: dict[str, str] = {}
@@ -77,6 +77,7 @@ def assign_legal_names(tools: Sequence[Tool], rule: NameRule, reserved: Iterable
         else:
             late += claimants
     if late:
+        # Includes names that no tool got: a marked name must not equal another tool's own.
         taken.update(wanted)
         _distinguish(late, rule, given, taken)
     return given

@@ -47,6 +47,7 @@ def build_input_schema(tool: Tool) -> msgspec.Raw:
         schema, root = tool.input_schema, _Root()
     except RecursionError:  # nested too deeply; calls of it are refused
         return _OPEN
+    # Messages over stdio end at a line break, so a schema with one is encoded anew.
     if renewed is None and root.kind == "object" and b"\n" not in bytes(schema):
         return schema
     written: Any = msgspec.json.decode(schema) if renewed is None else renewed

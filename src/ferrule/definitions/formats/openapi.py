@@ -7,7 +7,6 @@ with its arguments as the body. Details that OpenAPI cannot express go into the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -17,7 +16,7 @@ from ferrule.definitions.formats.offer import report_left_out
 from ferrule.definitions.formats.openapi_reading import DIALECT, OperationReader
 from ferrule.definitions.formats.origins import find_original, list_own_keys
 from ferrule.definitions.openapi.drafts import build_namespace
-from ferrule.definitions.openapi.names import build_name
+from ferrule.definitions.openapi.names import build_name, take_unique
 from ferrule.definitions.openapi.operation_documents import VERSION, choose_version, insert_operation, locate_operation
 from ferrule.definitions.openapi.read import METHODS, read_document, read_version
 from ferrule.definitions.openapi.references import Broken
@@ -31,7 +30,7 @@ from ferrule.definitions.openapi.writing import (
 from ferrule.model.diagnostic import Finding
 from ferrule.model.loss import EXTENSION, Loss
 from ferrule.model.tool import Tool, raw
-from ferrule.model.value import JsonObject, JsonValue
+from ferrule.model.value import JsonObject, JsonValue, Path
 from ferrule.schema.internal_fields import internal_fields, model_schema
 
 Read = Callable[[JsonValue, str, Mapping[str, str]], Reading]
@@ -78,22 +77,19 @@ class DocumentWriter:
         for tool, written in self._operations:
             read = back.get(locate_operation(written.path, written.method))
             losses += self._add_extension(tool, written, read)
-        again: dict[Any, Tool] = {}
+        # Read once more with the extensions in place: only what still differs is lost.
+        again: dict[Path, Tool] = {}
         if not self._options.is_plain:
             again = {each.path: each.tool for each in self._read(document, "", self._names).tools}
         return Writing(document, tuple(self._settle_losses(losses, back, again)), tuple(self._out), self._names)
 
     def _choose_name(self, tool: Tool, taken: set[str]) -> str:
         had = find_original(tool, DIALECT)
-        name = made = (_find_operation(had.definition)[2].get("operationId") if had is not None else None) or tool.name
-        number = 1
-        while made in taken:
-            number += 1
-            made = f"{name}_{number}"
-        taken.add(made)
-        if made != tool.name:
-            self._names[made] = tool.name
-        return str(made)
+        own = _find_operation(had.definition)[2].get("operationId") if had is not None else None
+        name = take_unique(str(own or tool.name), taken)
+        if name != tool.name:
+            self._names[name] = tool.name
+        return name
 
     def _write_operation(self, tool: Tool, name: str) -> WrittenOperation:
         shown = tool if not internal_fields(tool) else msgspec.structs.replace(tool, input_schema=model_schema(tool))
@@ -175,7 +171,7 @@ class DocumentWriter:
             made[ORIGIN] = {"dialect": DIALECT, "payload": decode_raw(tool.payload)}
         return dict(decode_raw(raw(made))) if made else {}
 
-    def _settle_losses(self, losses: list[Loss], back: dict[Any, Tool], again: dict[Any, Tool]) -> list[Loss]:
+    def _settle_losses(self, losses: list[Loss], back: dict[Path, Tool], again: dict[Path, Tool]) -> list[Loss]:
         """Returns the losses, each with its replacement."""
         final: dict[str, set[str]] = {}
         kept: dict[str, bool] = {}

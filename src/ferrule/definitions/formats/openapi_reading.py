@@ -9,7 +9,7 @@ import msgspec
 from ferrule.definitions.content.extension import restore_tool
 from ferrule.definitions.formats.origins import find_doubtful_claims
 from ferrule.definitions.openapi.drafts import KIND, Drafter, OperationDraft
-from ferrule.definitions.openapi.names import build_name
+from ferrule.definitions.openapi.names import build_name, take_unique
 from ferrule.definitions.openapi.operation_documents import ModernWriter
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.references import list_references
@@ -75,13 +75,7 @@ class OperationReader:
         return after
 
     def _choose_name(self, heading: Heading) -> str:
-        name = made = heading.operation_id or build_name(heading)
-        number = 1
-        while made in self._taken:
-            number += 1
-            made = f"{name}_{number}"
-        self._taken.add(made)
-        return made
+        return take_unique(heading.operation_id or build_name(heading), self._taken)
 
     def _build_input(self, draft: OperationDraft) -> object:
         """Returns the schema of the arguments. A required JSON body of 3.1 without parameters beside it is used unchanged."""

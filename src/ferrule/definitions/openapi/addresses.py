@@ -75,8 +75,10 @@ class Addresses:
             return None
         chosen = self._chosen
         if chosen:
-            if chosen.isdecimal() and 1 <= int(chosen[:6]) <= len(servers):
-                return servers[int(chosen) - 1]
+            # The length is checked first, because int() raises for more than 4,300 digits.
+            number = int(chosen) if chosen.isdecimal() and len(chosen) < 7 else 0
+            if 1 <= number <= len(servers):
+                return servers[number - 1]
             for server in servers:
                 if chosen in (server.name, server.description, server.url):
                     return server

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ferrule.definitions.openapi.bodies import BodyPlan, plan_body
 from ferrule.definitions.openapi.entries import add_description
+from ferrule.definitions.openapi.names import number_name
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.references import make_broken
 from ferrule.definitions.openapi.schemas import Schemas
@@ -71,11 +72,7 @@ class _ArgumentList:
             legal = name
         if legal in self.properties:
             legal = f"{legal[:50]}_in_{place}"
-        made, number = legal, 1
-        while made in self.properties:
-            number += 1
-            made = f"{legal}_{number}"
-        return made
+        return number_name(legal, self.properties)
 
 
 def plan_request(document: OpenApi, schemas: Schemas, operation: Operation) -> RequestPlan:

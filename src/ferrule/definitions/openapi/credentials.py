@@ -50,6 +50,7 @@ class Security:
         if not alternatives:
             return ServiceAccess(NONE)
         recent, access = self._recent
+        # Operations without requirements of their own share one tuple, so identity settles most calls.
         if recent is alternatives:
             return access
         mark = repr(alternatives)
@@ -120,6 +121,7 @@ class Security:
         if place == "header":
             if key.lower() in _CARRIAGE:
                 return None
+            # Swagger 2.0 has no bearer scheme, so its documents declare one as an API key.
             if key.lower() == "authorization":
                 described = read_text(scheme, "description").lower()
                 if "bearer" in described or "bearer" in str(name).lower() or "jwt" in str(name).lower():
@@ -165,6 +167,7 @@ class Security:
         parts = [word.upper() for word in split_words(str(name)) if word.isascii()]
         while parts and parts[-1] in _SAYS_NOTHING | {*ending.split("_")}:
             parts.pop()
+        # Words of the prefix or the ending are not repeated: PETS_KEY, not PETS_PETS_KEY_KEY.
         words = [self._prefix, *(word for word in parts if word not in self._prefix.split("_")), ending]
         variable = "_".join(word for word in words if word)
         variable = variable if not variable[0].isdigit() else f"API_{variable}"
@@ -179,6 +182,7 @@ def _combine(several: list[JsonObject]) -> JsonObject | None:
     """Combines credentials that are sent with every request; returns None when they would conflict."""
     if not several:
         return NONE
+    # A scheme with a token exchange comes first; only fixed secrets can be sent beside another.
     first, *others = sorted(several, key=lambda each: each["scheme"] in _BESIDE)
     places = [_locate(each) for each in (first, *others)]
     if any(each["scheme"] not in _BESIDE for each in others) or len(set(places)) < len(places):

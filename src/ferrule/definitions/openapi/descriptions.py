@@ -57,6 +57,7 @@ def guess_paging(sending: RequestPlan, answering: ResponsePlan) -> JsonObject:
     following = _find_next_cursor(answering.schema)
     for style, words in (("cursor", _CURSORS), ("page", _PAGES), ("offset", _OFFSETS)):
         argument = _find_argument(names, words)
+        # A lone `cursor` or `offset` may mean something else, so paging needs a second sign.
         if argument and (size or following or style == "page" or "link" in answering.headers):
             made = {"style": style, "argument": argument}
             if size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ferrule.definitions.openapi.references import Broken, References, ReferenceTarget
+from ferrule.definitions.openapi.references import Broken, References, ResolvedReference
 from ferrule.definitions.openapi.shape import read_object, read_text
 from ferrule.model.value import JsonObject
 from ferrule.schema.pointers import escape_step
@@ -35,7 +35,7 @@ def list_branch_values(references: References, discriminator: object, branch: ob
     return mapped or [target.name]
 
 
-def _follow_mapping(references: References, discriminator: object) -> Iterator[tuple[str, ReferenceTarget]]:
+def _follow_mapping(references: References, discriminator: object) -> Iterator[tuple[str, ResolvedReference]]:
     written = read_object(discriminator, "mapping") if isinstance(discriminator, dict) else {}
     for word, ref in written.items():
         if not isinstance(ref, str):
@@ -47,10 +47,10 @@ def _follow_mapping(references: References, discriminator: object) -> Iterator[t
 
 
 def find_children(
-    document: OpenApi, discriminator: object, target: ReferenceTarget
-) -> list[tuple[list[str], ReferenceTarget]]:
+    document: OpenApi, discriminator: object, target: ResolvedReference
+) -> list[tuple[list[str], ResolvedReference]]:
     """Returns the subclasses of a base schema: those in its mapping, else those that refer to it in their `allOf`."""
-    found: dict[str, tuple[list[str], ReferenceTarget]] = {}
+    found: dict[str, tuple[list[str], ResolvedReference]] = {}
     for word, child in _follow_mapping(document.references, discriminator):
         found.setdefault(child.key, ([], child))[0].append(word)
     if not found:
@@ -60,6 +60,7 @@ def find_children(
             except Broken:
                 continue
             found[child.key] = ([name], child)
+    # A mapping may name the base schema itself.
     found.pop(target.key, None)
     return list(found.values())[:_MOST_CHILDREN]
 

@@ -14,7 +14,7 @@ from ferrule.definitions.openapi.addresses import Addresses, ServiceAddress
 from ferrule.definitions.openapi.arguments import RequestPlan, plan_request
 from ferrule.definitions.openapi.credentials import Security, ServiceAccess
 from ferrule.definitions.openapi.descriptions import build_description, build_title, guess_paging
-from ferrule.definitions.openapi.names import build_name, take_unique
+from ferrule.definitions.openapi.names import MOST, build_name, take_unique
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.responses import ResponsePlan, plan_response
 from ferrule.definitions.openapi.schemas import Schemas
@@ -137,7 +137,7 @@ class Drafter:
                     f"{heading.operation_id!r} is the id of another operation too",
                 )
             self._ids.add(heading.operation_id)
-        return take_unique(build_name(heading), self._taken)
+        return take_unique(build_name(heading), self._taken, MOST)
 
     def draft(self, heading: Heading, name: str) -> OperationDraft:
         """Drafts the tool of an operation. Raises Broken."""

@@ -45,6 +45,7 @@ def add_branches(entry: ExpandedSchema, word: str, branches: list[ExpandedSchema
         schema = {**plain, **entry.schema} if "type" not in entry.schema else {**entry.schema, word: schemas}
     elif len(schemas) == 1 and "type" not in entry.schema:
         schema = {**schemas[0], **entry.schema}
+    # A second list of alternatives: a value must match one of each list.
     elif word in entry.schema:
         schema = {**entry.schema, "allOf": [*entry.schema.get("allOf", []), {word: schemas}]}
     else:

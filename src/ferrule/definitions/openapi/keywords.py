@@ -62,6 +62,7 @@ _NO_PROBLEMS: tuple[tuple[str, str], ...] = ()
 def convert_keywords(written: JsonObject) -> tuple[JsonObject, Sequence[tuple[str, str]]]:
     """Converts types, texts, values and bounds: all keywords that hold no schemas. Returns them, and the keywords' problems."""
     kind, text = written.get("type"), written.get("description")
+    # Most schemas end here: a type, and perhaps a description.
     if written.keys() <= _USUAL and kind.__class__ is str and kind in TYPES and text.__class__ in _TEXT_OR_NONE:
         if text is None or not (text := shorten_text(text, _MOST_DESCRIPTION)):
             return {"type": kind}, _NO_PROBLEMS
@@ -219,6 +220,7 @@ def _convert_values(written: JsonObject, made: _Keywords) -> None:
         values = written["enum"]
         if isinstance(values, list) and values and is_json(values):
             kept = (
+                # Comparing all pairs is too slow for long lists.
                 [value for index, value in enumerate(values) if value not in values[:index]]
                 if len(values) < 200
                 else values

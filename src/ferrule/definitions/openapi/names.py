@@ -14,6 +14,8 @@ parameter means one thing (`pets/{id}` is `pet`), and prefixes such as `api` and
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Container
 from hashlib import sha256
 
 from ferrule.definitions.openapi.shape import Heading
@@ -57,13 +59,19 @@ def shorten_name(name: str) -> str:
     return legal if len(legal) >= _LEAST else f"call_{legal or 'operation'}"
 
 
-def take_unique(name: str, taken: set[str]) -> str:
-    """Returns a name that is not taken (`get_pet`, `get_pet_2`, …), and takes it."""
+def number_name(name: str, taken: Container[str], most: int = sys.maxsize) -> str:
+    """Returns the name, or the first of `name_2`, `name_3`, … that is not taken, cut to `most` characters."""
     made, number = name, 1
     while made in taken:
         number += 1
         ending = f"_{number}"
-        made = name[: MOST - len(ending)] + ending
+        made = name[: most - len(ending)] + ending
+    return made
+
+
+def take_unique(name: str, taken: set[str], most: int = sys.maxsize) -> str:
+    """Returns a name that is not taken (`get_pet`, `get_pet_2`, …), and takes it."""
+    made = number_name(name, taken, most)
     taken.add(made)
     return made
 

@@ -119,6 +119,7 @@ def _read_old_parameter(document: OpenApi, value: JsonObject, name: str, place: 
     style, explode = _COLLECTIONS.get(read_text(value, "collectionFormat") or "csv", ("form", False))
     if place in ("path", "header"):
         style = "simple"
+    # In 2.0, a parameter has the keywords of its schema beside its own.
     schema = {key: member for key, member in value.items() if key not in _NO_SCHEMA}
     return OperationParameter(
         name=name,
@@ -190,6 +191,7 @@ def _read_old_body(document: OpenApi, heading: Heading) -> Body | None:
         return Body(value.get("required") is True, read_text(value, "description"), media, path)
     if not fields:
         return None
+    # Only multipart bodies can carry files.
     has_file = any(value.get("type") == "file" for value, _ in fields.values())
     media_type = _MULTIPART if has_file or (_MULTIPART in consumes and _FORM not in consumes) else _FORM
     return _read_old_form(fields, media_type)

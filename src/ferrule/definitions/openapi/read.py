@@ -106,6 +106,7 @@ class OpenApi:
     def _read_item(self, written: object, path: Path) -> tuple[JsonObject, Path]:
         if isinstance(written, dict) and "$ref" in written:
             item, at = self.resolve(written, path, "a path item")
+            # OpenAPI allows other members beside the reference of a path item.
             beside = {key: value for key, value in written.items() if key != "$ref"}
             return {**item, **beside}, at
         return self.resolve(written, path, "a path item")
@@ -153,6 +154,7 @@ class OpenApi:
     def _read_security(self, value: JsonObject, path: Path) -> tuple[JsonObject, ...] | None:
         if value.get("security") is not None:
             return self._read_alternatives(value["security"], (*path, "security"))
+        # None means that the document requires nothing, so another value marks `not read yet`.
         if self._own_security is _UNREAD:
             self._own_security = self._read_alternatives(self.root.get("security"), ("security",))
         return self._own_security

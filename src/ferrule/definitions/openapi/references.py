@@ -38,7 +38,7 @@ def make_broken(rule: str, path: Path, message: str, hint: str | None = None) ->
     return Broken(Finding(rule, path, message, Severity.ERROR, hint))
 
 
-class ReferenceTarget(NamedTuple):
+class ResolvedReference(NamedTuple):
     """The target of a reference."""
 
     value: Any
@@ -64,14 +64,14 @@ class References:
         self._own_name = file_name
         said = root.get("$self")
         self._self = said.partition("#")[0] if isinstance(said, str) else ""
-        self._known: dict[str, ReferenceTarget] = {}
+        self._known: dict[str, ResolvedReference] = {}
         self._anchors: dict[str, Path] | None = None
 
     def __contains__(self, ref: str) -> bool:
         """Returns True for a reference that was followed to its end."""
         return ref in self._known
 
-    def follow(self, ref: object, at: Path) -> ReferenceTarget:
+    def follow(self, ref: object, at: Path) -> ResolvedReference:
         """Follows a reference to a target that is no reference itself. `at`: the path of the reference. Raises Broken."""
         if not isinstance(ref, str):
             raise make_broken(REFERENCE, (*at, "$ref"), "`$ref` must be text", "write it as `#/components/…`")
@@ -90,7 +90,7 @@ class References:
         self._known[ref] = target
         return target
 
-    def _step(self, ref: str, at: Path) -> ReferenceTarget:
+    def _step(self, ref: str, at: Path) -> ResolvedReference:
         file, _, fragment = ref.partition("#")
         if file and file in (self._self, self._own_name):
             file = ""
@@ -114,7 +114,7 @@ class References:
                 f"the reference {_shorten(ref)} has no target: there is no {steps[len(path)][:60]!r}",
                 "define it, or correct the reference",
             )
-        return ReferenceTarget(value, () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
+        return ResolvedReference(value, () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
 
     def _strip_addresses(self, root: JsonObject) -> JsonObject:
         """Rewrites schemas with an address (`$id`) as if they had none, so that `#/…` starts at the document's root."""
@@ -151,13 +151,13 @@ class References:
         self._files[file] = value
         return value
 
-    def _find_anchor(self, file: str, anchor: str, ref: str, at: Path) -> ReferenceTarget:
+    def _find_anchor(self, file: str, anchor: str, ref: str, at: Path) -> ResolvedReference:
         if not file:
             if self._anchors is None:
                 self._anchors = _collect_anchors(self._files[""])
             path = self._anchors.get(anchor)
             if path is not None:
-                return ReferenceTarget(dig(self._files[""], path), path, f"#{anchor}")
+                return ResolvedReference(dig(self._files[""], path), path, f"#{anchor}")
         raise make_broken(REFERENCE, (*at, "$ref"), f"the reference {_shorten(ref)} uses an anchor that does not exist")
 
 
@@ -266,6 +266,7 @@ class RecursiveSchemas:
                     if after == key:
                         self._recursive.add(key)
             else:
+                # All neighbours were visited, so the node is finished.
                 stack.pop()
                 if stack:
                     around = stack[-1][0]

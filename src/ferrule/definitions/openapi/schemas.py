@@ -20,7 +20,7 @@ from ferrule.definitions.openapi.entries import (
 )
 from ferrule.definitions.openapi.keywords import convert_keywords
 from ferrule.definitions.openapi.read import OpenApi
-from ferrule.definitions.openapi.references import REFERENCE, Broken, RecursiveSchemas, ReferenceTarget
+from ferrule.definitions.openapi.references import REFERENCE, Broken, RecursiveSchemas, ResolvedReference
 from ferrule.definitions.openapi.shape import SCHEMA
 from ferrule.definitions.openapi.wording import humanize
 from ferrule.model.diagnostic import Severity
@@ -92,6 +92,7 @@ class Schemas:
 
     def expand(self, written: object, path: Path, *, is_input: bool, most: int) -> ExpandedSchema:
         """Expands a schema to one that can be written to a file, of at most `most` schemas."""
+        # Exact classes: documents hold no subclasses, and this runs for every schema.
         ref = written.get("$ref") if written.__class__ is dict and len(written) == 1 else None
         if ref.__class__ is not str:
             return self._expand_bounded(written, path, is_input, most)
@@ -171,7 +172,7 @@ class Schemas:
         own = self._expand_written(beside, path, ways, depth, True, None)
         return self._merge(entry, own)
 
-    def _expand_target(self, target: ReferenceTarget, ways: _Limits, depth: int, is_part: bool) -> ExpandedSchema:
+    def _expand_target(self, target: ResolvedReference, ways: _Limits, depth: int, is_part: bool) -> ExpandedSchema:
         key = target.key
         if not isinstance(target.value, dict):
             return self._expand_schema(target.value, target.path, ways, depth + 1)
@@ -205,9 +206,9 @@ class Schemas:
         ways: _Limits,
         depth: int,
         is_part: bool,
-        target: ReferenceTarget | None,
+        target: ResolvedReference | None,
     ) -> ExpandedSchema:
-        """Expands a schema that is no reference, or stands beside one."""
+        """Expands a schema that is no reference, or the keywords beside one."""
         if "$ref" in written and target is not None:  # a reference with more beside it
             return self._expand_reference(written, path, ways, depth, is_part)
         entry = self._expand_own(written, path, ways, depth)
@@ -253,6 +254,7 @@ class Schemas:
             out["additionalProperties"] = entry.schema or True
             size, height, is_cut = size + entry.size, max(height, 1 + entry.height), is_cut or entry.is_cut
         items = written.get("items")
+        # AML's arrays have one schema for all items, so positions become alternatives.
         prefix = items if isinstance(items, list) else written.get("prefixItems")
         if isinstance(prefix, list) and prefix:
             rest = written.get("additionalItems") if isinstance(items, list) else items
@@ -364,7 +366,7 @@ class Schemas:
         self,
         entry: ExpandedSchema,
         discriminator: object,
-        target: ReferenceTarget,
+        target: ResolvedReference,
         path: Path,
         ways: _Limits,
         depth: int,
@@ -381,7 +383,7 @@ class Schemas:
         head: JsonObject = {key: entry.schema[key] for key in ("type", "description") if key in entry.schema}
         return add_branches(entry._replace(schema=head, size=1, height=1), "oneOf", made)
 
-    def _end_recursion(self, target: ReferenceTarget, ways: _Limits, depth: int) -> ExpandedSchema:
+    def _end_recursion(self, target: ResolvedReference, ways: _Limits, depth: int) -> ExpandedSchema:
         """Returns the end of a recursive schema: its description, and only the members that are required."""
         kind = target.value.get("type")
         text = f"Again a {target.name}, in the shape described further up."
@@ -400,6 +402,7 @@ class Schemas:
             member = properties.get(name) if isinstance(name, str) else None
             if not isinstance(member, dict) or name in members:
                 continue
+            # Required members of recursive schemas may lead on without end.
             if self._patience <= 0 or len(self._demanded) > 3 or (name, target.key) in self._demanded:
                 continue
             self._patience -= 1

@@ -103,6 +103,7 @@ def build_rest_operation(tool: Tool, name: str) -> WrittenOperation | None:
     if tool.dialect != "aml" or transport.get("type") != "rest-api" or endpoint is None or not isinstance(schema, dict):
         return None
     if (
+        # Such a schema relates several arguments, which parameters cannot express.
         schema.keys() - _PLAIN_INPUT
         or schema.get("additionalProperties") not in (None, False)
         or "x-query" in transport

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from ferrule.definitions.stubs.places import NEUTRAL, SchemaDocument, SchemaNode, SchemaPlace
-from ferrule.schema.fitting.typed import FAMILIES, type_of
+from ferrule.schema.fitting.keywords import FAMILIES, type_of
 from ferrule.schema.merging import ANNOTATIONS, common_types, key_of
 
 Kind = Literal["any", "object", "array", "string", "number", "integer", "boolean", "union"]

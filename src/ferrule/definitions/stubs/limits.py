@@ -9,7 +9,7 @@ from typing import Any
 from ferrule.contracts.type_tree import SILENT, Bound, TypeAnnotations
 from ferrule.definitions.stubs.places import SchemaPlace
 from ferrule.model.value import is_number
-from ferrule.schema.fitting.words import describe_keyword
+from ferrule.schema.fitting.keywords import describe_keyword
 
 _WORDS = frozenset({"description", "title", "default", "examples", "example", "deprecated"})
 _LIMITS = {

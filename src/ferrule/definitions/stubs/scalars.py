@@ -25,9 +25,8 @@ from ferrule.definitions.stubs.growth import Growth, select_places
 from ferrule.definitions.stubs.limits import read_annotations
 from ferrule.definitions.stubs.places import SchemaNode, SchemaPlace
 from ferrule.model.value import is_number
-from ferrule.schema.fitting.typed import NUMBER as NUMERIC
-from ferrule.schema.fitting.typed import STRING
-from ferrule.schema.fitting.words import format_values
+from ferrule.schema.fitting.keywords import NUMBER as NUMERIC
+from ferrule.schema.fitting.keywords import STRING, format_values
 
 _LISTING = frozenset({"enum", "const"})
 _MOST_CHOICES = 2_000

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.value import JsonObject
+from ferrule.schema.fitting.keywords import type_of
 from ferrule.schema.fitting.steps import (
     KEEP,
     KEY,
@@ -29,7 +30,6 @@ from ferrule.schema.fitting.steps import (
     UnionChoice,
     Wrapped,
 )
-from ferrule.schema.fitting.typed import type_of
 from ferrule.schema.merging import key_of
 from ferrule.schema.validation.validators import compile_schema
 
@@ -144,7 +144,7 @@ def accepts(option: Option, value: Any) -> bool:
         return True
     try:
         return compile_schema(option.accepts.encode()).is_valid(value)
-    except Exception:  # a branch nobody can read does not decide
+    except Exception:  # a branch that cannot be compiled decides nothing
         return True
 
 

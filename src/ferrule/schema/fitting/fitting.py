@@ -12,14 +12,13 @@ import msgspec
 
 from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.flattening import Flat
+from ferrule.schema.fitting.keywords import append_words, types_of
 from ferrule.schema.fitting.light import Light
 from ferrule.schema.fitting.objects import legal_names, rewrite_object
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.rewriting import Rewriting
 from ferrule.schema.fitting.state import CONDITIONAL, FittingState
 from ferrule.schema.fitting.steps import KEEP, CannotFit, FittedMember, FittedSchema, Members, Wrapped, drop_idle_steps
-from ferrule.schema.fitting.typed import types_of
-from ferrule.schema.fitting.words import append_words
 from ferrule.schema.references import draft_by_name, root_references
 
 WRAP = "arguments"
@@ -167,6 +166,7 @@ def fit(schema: JsonObject, profile: Profile) -> FittedSchema:
     known = _known.get(key)
     if known is None or known[0] is not profile:
         known = profile, _fit(schema, written, profile)
+        # Very large schemas would crowd out the rest of the cache.
         if len(written) <= _LARGEST:
             while len(_known) >= _KEPT:
                 _known.pop(next(iter(_known)), None)

@@ -82,7 +82,7 @@ def _join_objects(joined_keywords: JsonObject, members: list[JsonObject]) -> Non
         if said:
             joined_keywords[word] = _both(said)
     if "additionalProperties" in joined_keywords and any("patternProperties" in member for member in speaking):
-        # A name that one member's pattern allows may be refused by another's additionalProperties: nobody is that exact.
+        # One member's pattern may allow a name that another's additionalProperties refuses. That is left to the service.
         patterns = [
             member["patternProperties"] for member in speaking if isinstance(member.get("patternProperties"), dict)
         ]

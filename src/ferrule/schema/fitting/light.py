@@ -121,7 +121,7 @@ class Light(FittingState):
             if keyword in new:
                 self.record_change(below(path, keyword), "references are followed before a schema is sent", "dropped")
                 del new[keyword]
-        if not _EITHER.isdisjoint(new) and self.is_unsure:
+        if not _EITHER.isdisjoint(new) and self.is_uncertain:
             self._loose(new, path)
         if self.profile.draft <= 7 < self.draft:
             _older(new)
@@ -144,7 +144,7 @@ class Light(FittingState):
         return new
 
     @cached_property
-    def is_unsure(self) -> bool:
+    def is_uncertain(self) -> bool:
         """Whether there is something that the provider's draft cannot say in any way."""
         if not self.profile.draft <= 7 < self.draft:
             return False
@@ -228,7 +228,7 @@ _DATED = frozenset(
 
 
 def _older(new: JsonObject) -> None:
-    """Rewrites newer keywords as draft 7 has them: references stand alone, dependencies have one keyword."""
+    """Rewrites newer keywords for draft 7: references have nothing beside them, dependencies have one keyword."""
     if "$ref" in new and new.keys() - {"$ref"} - _SILENT - set(_HOMES):
         new["allOf"] = [{"$ref": new.pop("$ref")}, *new.get("allOf", ())]
     asked = [new.pop(word) for word in ("dependentRequired", "dependentSchemas") if isinstance(new.get(word), dict)]

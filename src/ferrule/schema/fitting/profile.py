@@ -47,7 +47,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     others: Others = "ignored"
     """The treatment of the other keywords; either way they are left out and added to the description in words."""
     root_refused: frozenset[str] = frozenset()
-    """Keywords that may not stand at the root, which is always `type: object`."""
+    """Keywords that are refused at the root, which is always `type: object`."""
     refs: Refs = "kept"
     """Whether references may be sent."""
     is_recursion_allowed: bool = True
@@ -59,7 +59,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     is_closed: bool = False
     """Whether every object must say `additionalProperties: false`."""
     allows_maps: bool = True
-    """Whether objects may have members nobody named."""
+    """True where objects may have undeclared members."""
     allows_tuples: bool = True
     """Whether the items of a list may differ by position."""
     allows_type_lists: bool = True
@@ -73,11 +73,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     highest_min_items: int | None = None
     """The highest `minItems` that may be sent."""
     enum_types: frozenset[str] | None = None
-    """The types of values that may stand in an `enum`; None: any."""
+    """The types of values that an `enum` may have; None: any."""
     allows_empty_texts: bool = True
-    """Whether the empty text may stand in an `enum`."""
+    """True where an `enum` may have the empty text."""
     most_enum_values: int | None = None
-    """How many values all enums may have together."""
+    """The maximum number of values of all enums together."""
     long_enum: tuple[int, int] | None = None
     """An enum of texts with more values than the first may have so many characters altogether."""
     property_names: str = ""
@@ -89,9 +89,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     needs_properties: bool = False
     """Whether every object must say `properties`."""
     deepest: int | None = None
-    """How many objects and lists may stand inside one another, the root being the first."""
+    """The maximum nesting of objects and lists, the root included."""
     most_properties: int | None = None
-    """How many properties a schema may have altogether."""
+    """The maximum number of properties of a schema."""
     most_characters: int | None = None
     """How many characters names of properties and definitions and the values of enums may have altogether."""
     most_optional: int | None = None

@@ -1,4 +1,4 @@
-"""References of a schema that is being fitted: which are recursive, which names they get, and copies that stand alone."""
+"""Handles references of a schema to fit: finds recursive ones, names definitions, and makes standalone copies."""
 
 from __future__ import annotations
 

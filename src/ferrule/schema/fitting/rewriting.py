@@ -12,6 +12,7 @@ from typing import Any
 
 from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.flattening import Flat
+from ferrule.schema.fitting.keywords import FAMILIES, TYPED, types_of
 from ferrule.schema.fitting.lists import rewrite_list
 from ferrule.schema.fitting.objects import rewrite_object
 from ferrule.schema.fitting.profile import Profile
@@ -19,7 +20,6 @@ from ferrule.schema.fitting.references import DefinitionNames
 from ferrule.schema.fitting.scalars import rewrite_enum, rewrite_scalar
 from ferrule.schema.fitting.state import CONDITIONAL, DEEPEST, FittingState, Node, below
 from ferrule.schema.fitting.steps import KEEP, CannotFit, Same
-from ferrule.schema.fitting.typed import FAMILIES, TYPED, types_of
 from ferrule.schema.fitting.unions import rewrite_union
 from ferrule.schema.merging import ANNOTATIONS, type_words
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.model.value import JsonObject
+from ferrule.schema.fitting.keywords import FAMILIES, describe_keyword, type_of, types_of
 from ferrule.schema.fitting.profile import Profile, nullable
 from ferrule.schema.fitting.state import FittingState, Node, is_pattern_taken
 from ferrule.schema.fitting.steps import KEEP
-from ferrule.schema.fitting.typed import FAMILIES, type_of, types_of
-from ferrule.schema.fitting.words import describe_keyword
 from ferrule.schema.merging import ANNOTATIONS, bounds_in_numbers, key_of
 from ferrule.schema.schema_view import json_type
 

@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 from ferrule.model.loss import Instead
 from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.flattening import Flat, flatten
+from ferrule.schema.fitting.keywords import TYPED, append_words, describe_keyword
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import DYNAMIC, FittedReferences
 from ferrule.schema.fitting.steps import KEEP, CannotFit, FittingChange, JsonText, Step
-from ferrule.schema.fitting.typed import TYPED
-from ferrule.schema.fitting.words import append_words, describe_keyword
 
 Node: TypeAlias = tuple[dict[str, Any], int]
 """A fitted schema and the number of the step that turns a value of it back."""

@@ -28,7 +28,7 @@ class FittedMember(msgspec.Struct, frozen=True, omit_defaults=True):
     step: int = KEEP
     """What is done to its value."""
     is_absent_null: bool = False
-    """Whether null says that it was left out."""
+    """True where null means that it was left out."""
 
 
 class Members(msgspec.Struct, frozen=True, omit_defaults=True, tag="members"):
@@ -37,9 +37,9 @@ class Members(msgspec.Struct, frozen=True, omit_defaults=True, tag="members"):
     members: tuple[FittedMember, ...] = ()
     """Those with something to do; all of them where `others` is set."""
     is_open: bool = False
-    """Whether there may be members nobody named, whose names must not be taken for names that were changed."""
+    """True where undeclared members are possible; their names must not be mistaken for changed ones."""
     others: str | None = None
-    """The property with a list of pairs of a key and a value, for members nobody named."""
+    """The property with a list of pairs of a key and a value, for undeclared members."""
     others_step: int = KEEP
     """What is done to the values of those."""
 

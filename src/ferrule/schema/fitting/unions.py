@@ -1,4 +1,4 @@
-"""Unions, as a provider takes them, and how to find later which branch a value was meant for."""
+"""Rewrites unions for a provider, and records how to find a value's original branch later."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import msgspec
 
 from ferrule.model.value import JsonObject
 from ferrule.schema.fitting.flattening import Flat
+from ferrule.schema.fitting.keywords import append_words, type_of, types_of
 from ferrule.schema.fitting.profile import NULL, nullable
 from ferrule.schema.fitting.references import copy_standalone
 from ferrule.schema.fitting.state import FittingState, Node, below
 from ferrule.schema.fitting.steps import KEEP, CannotFit, FittedShape, Option, UnionChoice
-from ferrule.schema.fitting.typed import type_of, types_of
-from ferrule.schema.fitting.words import append_words
 from ferrule.schema.merging import key_of
 
 _EVERY = frozenset({"object", "array", "string", "number", "boolean", "null"})
@@ -100,7 +99,7 @@ def _choice(state: FittingState, nodes: list[tuple[JsonObject, int, object]], pa
 
 def _are_apart(one: FittedShape, other: FittedShape) -> bool:
     """Returns True when no value has both shapes."""
-    shared = (one.types & other.types) - {"null"}  # null stays null whichever branch it was meant for
+    shared = (one.types & other.types) - {"null"}  # null decodes to null in every branch
     if not shared:
         return True
     if shared != {"object"}:
@@ -151,7 +150,7 @@ def shape_of(schema: JsonObject, definitions: JsonObject, depth: int = 0) -> Fit
 
 
 def _original_types(state: FittingState, branch: object, path: str) -> frozenset[str]:
-    """Returns the types that an original branch takes, as it is meant."""
+    """Returns the types that an original branch accepts, as its author intends."""
     flat = state.flat(branch, path) if isinstance(branch, dict) else Flat({}, [], [])
     if flat is None:
         return frozenset()

@@ -189,7 +189,7 @@ class _Question:
         filler = self._smallest(old.get("items", True)) if length else None
         if filler is MISSING or (length > 1 and old.get("uniqueItems") is True):
             return _UNDECIDED
-        if length > LONGEST:  # certain, but nobody wants to read it
+        if length > LONGEST:  # certain, but too long to read
             return ContainmentVerdict(Containment.REFUSES_SOME)
         value = [filler] * length
         return ContainmentVerdict(Containment.REFUSES_SOME, value) if self._tells_apart(old, new, value) else _UNDECIDED

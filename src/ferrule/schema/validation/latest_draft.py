@@ -89,7 +89,7 @@ def _draft_of_calls(schema: bytes) -> int | None:
     """Returns the draft that calls are checked by; None when none accepts the schema."""
     try:
         return _DRAFTS.get(type(compile_schema(schema)).__name__, _LATEST)
-    except Exception:  # an invalid schema, for whatever reason, has no meaning to translate
+    except Exception:  # an invalid schema has no meaning to translate
         return None
 
 
@@ -98,7 +98,7 @@ def draft_of(address: str) -> int | None:
     """Returns the draft that a `$schema` names: 4, 6, 7, 2019 or 2020; None when the validator does not know it."""
     try:
         validator = jsonschema_rs.validator_for({"$schema": address}, validate_formats=False, offline=True)
-    except Exception:  # an unknown address, for whatever reason, names no draft
+    except Exception:  # an unknown address names no draft
         return None
     return _DRAFTS.get(type(validator).__name__, _LATEST)
 

@@ -150,7 +150,7 @@ class _Trying:
 
 
 def _join(around: JsonObject, branch: JsonObject) -> JsonObject:
-    """Joins both schemas, as far as their keywords can stand side by side."""
+    """Joins both schemas, as far as their keywords are compatible."""
     joined = around | branch
     for keyword in ("properties", "patternProperties"):
         if isinstance(around.get(keyword), dict) and isinstance(branch.get(keyword), dict):

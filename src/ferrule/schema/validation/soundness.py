@@ -28,7 +28,7 @@ class SchemaDefect(NamedTuple):
     message: str
     """The end of a sentence that begins with the keyword."""
     hint: str | None = None
-    """What to do about it, where that can be told."""
+    """The remedy, where there is one."""
 
     def sentence(self) -> str:
         """Returns the defect with the keyword it is about, and the member that has it."""

@@ -69,7 +69,7 @@ def _is_foreign(schema: JsonObject) -> bool:
 def _is_taken(schema: JsonObject) -> bool:
     try:
         validator_of(schema)
-    except Exception:  # whatever is wrong with it
+    except Exception:  # jsonschema-rs raises many types for invalid schemas
         return False
     return True
 

@@ -54,7 +54,7 @@ def explain_refusal(schema: object) -> str | None:
         compile_schema(text)
     except RecursionError:  # encoders give up at depths of their own
         return "it is nested too deeply"
-    except Exception as error:  # whatever jsonschema-rs finds wrong with it
+    except Exception as error:  # jsonschema-rs raises many types for invalid schemas
         return str(error).splitlines()[0][:120] if str(error) else "invalid"
     return None
 

@@ -73,7 +73,7 @@ class NativeWriting(NamedTuple):
     losses: tuple[Loss, ...]
     left_out: tuple[Finding, ...]
     demands: tuple[Finding, ...] = ()
-    """What the dialect wants to know and nobody said."""
+    """Required values that no definition states."""
 
 
 class NativeFormat:
@@ -163,7 +163,7 @@ class _Writer:
         for tool in self.tools:
             try:
                 written = write(tool)
-            except (ValueError, TypeError, KeyError, RecursionError) as error:  # a tool that nobody checked
+            except (ValueError, TypeError, KeyError, RecursionError) as error:  # an unchecked tool may hold anything
                 message = f"{tool.tool_id} cannot be written ({type(error).__name__})"
                 self.left_out.append(Finding(UNWRITTEN, (tool.tool_id,), message, hint="'ferrule check' may tell why"))
                 continue

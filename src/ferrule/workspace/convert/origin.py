@@ -1,4 +1,4 @@
-"""Chooses the form of a converted tool: the original one, or the converted one if somebody edited it.
+"""Chooses the form of a converted tool: the original one, or the converted one, once it was edited.
 
 A definition that a conversion wrote holds the original form in its extension. The tool keeps that form, with edits in words that
 both forms know, until an edit uses words that only the new dialect has (a transport, a profile): then the new form is the

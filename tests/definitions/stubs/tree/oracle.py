@@ -30,7 +30,7 @@ from ferrule.contracts.type_tree import (
 )
 from ferrule.definitions.stubs.alternatives import is_whole
 from ferrule.definitions.stubs.places import SchemaDocument
-from ferrule.schema.fitting.typed import type_of
+from ferrule.schema.fitting.keywords import type_of
 from ferrule.schema.merging import key_of
 from ferrule.schema.validation.validators import compile_schema
 
