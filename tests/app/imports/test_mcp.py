@@ -21,7 +21,7 @@ from tests.runtime.executors.mcp.servers import command, http_server
 SETTINGS = '# ours\nnamespace = "shop"\n\n[policy]  # for tests\nmode = "trusted"\n'
 
 
-class Place:
+class ImportFolder:
     """A workspace into which servers are imported."""
 
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,111 +50,120 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
-    return Place(tmp_path, capsys)
+def import_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ImportFolder:
+    return ImportFolder(tmp_path, capsys)
 
 
-def test_a_program_is_asked_shown_written_and_pinned(place: Place) -> None:
+def test_a_program_is_asked_shown_written_and_pinned(import_folder: ImportFolder) -> None:
     words = command("fast", "stdio")
-    code, out, _ = place.run("--name", "fast", "--dry-run", *words)
+    code, out, _ = import_folder.run("--name", "fast", "--dry-run", *words)
     assert code == 0
     assert "Adds two numbers." in out
-    assert place.settings.read_text() == SETTINGS
-    code, out, err = place.run("--name", "fast", "--yes", *words)
+    assert import_folder.settings.read_text() == SETTINGS
+    code, out, err = import_folder.run("--name", "fast", "--yes", *words)
     assert code == 0, err
-    text = place.settings.read_text()
+    text = import_folder.settings.read_text()
     assert text.startswith(SETTINGS)
     assert tomllib.loads(text)["mcp"]["servers"]["fast"] == {"command": words}
-    assert set(read_lock(place.root).servers["fast"].tools) == {"add", "steps"}
-    assert place.call("fast.add", {"one": 1, "other": 2}).status == "succeeded"
-    code, out, _ = place.run("fast")
+    assert set(read_lock(import_folder.root).servers["fast"].tools) == {"add", "steps"}
+    assert import_folder.call("fast.add", {"one": 1, "other": 2}).status == "succeeded"
+    code, out, _ = import_folder.run("fast")
     assert code == 0
     assert "as accepted" in out
 
 
-def test_only_tools_that_fit_a_pattern_are_taken_and_the_pattern_can_change(place: Place) -> None:
-    place.run("--name", "fast", "--yes", "--tool", "a*", *command("fast", "stdio"))
-    assert set(read_lock(place.root).servers["fast"].tools) == {"add"}
-    place.run("--yes", "--tool", "st*", "--tool", "add", "fast")
-    assert set(read_lock(place.root).servers["fast"].tools) == {"add", "steps"}
-    assert tomllib.loads(place.settings.read_text())["mcp"]["servers"]["fast"]["tools"] == ["st*", "add"]
+def test_only_tools_that_fit_a_pattern_are_taken_and_the_pattern_can_change(import_folder: ImportFolder) -> None:
+    import_folder.run("--name", "fast", "--yes", "--tool", "a*", *command("fast", "stdio"))
+    assert set(read_lock(import_folder.root).servers["fast"].tools) == {"add"}
+    import_folder.run("--yes", "--tool", "st*", "--tool", "add", "fast")
+    assert set(read_lock(import_folder.root).servers["fast"].tools) == {"add", "steps"}
+    assert tomllib.loads(import_folder.settings.read_text())["mcp"]["servers"]["fast"]["tools"] == ["st*", "add"]
 
 
 def test_a_server_over_http_with_a_token_of_the_environment(
-    place: Place, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    import_folder: ImportFolder, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with http_server("official", tmp_path_factory.mktemp("notes")) as server:
-        place.settings.write_text(f'{SETTINGS}[network]\nallow = ["127.0.0.1:{server.port}"]\n')
+        import_folder.settings.write_text(f'{SETTINGS}[network]\nallow = ["127.0.0.1:{server.port}"]\n')
         url = server.url("/private/mcp")
-        code, out, _ = place.run("--name", "far", "--yes", url)
+        code, out, _ = import_folder.run("--name", "far", "--yes", url)
         assert code == 2, out
-        assert "mcp" not in tomllib.loads(place.settings.read_text())
-        assert not (place.root / LOCK_FILE).exists()
+        assert "mcp" not in tomllib.loads(import_folder.settings.read_text())
+        assert not (import_folder.root / LOCK_FILE).exists()
         monkeypatch.setenv("FAR_TOKEN", "let-me-in")
-        code, out, err = place.run("--name", "far", "--yes", "--bearer", "FAR_TOKEN", "--tool", "echo", url)
+        code, out, err = import_folder.run("--name", "far", "--yes", "--bearer", "FAR_TOKEN", "--tool", "echo", url)
         assert code == 0, out + err
-        assert place.call("far.echo", {"text": "x"}).status == "succeeded"
-    written = tomllib.loads(place.settings.read_text())["mcp"]["servers"]["far"]
+        assert import_folder.call("far.echo", {"text": "x"}).status == "succeeded"
+    written = tomllib.loads(import_folder.settings.read_text())["mcp"]["servers"]["far"]
     assert written["credentials"] == {"scheme": "bearer-token", "source": "env", "name": "FAR_TOKEN"}
-    for file in place.root.rglob("*"):
+    for file in import_folder.root.rglob("*"):
         assert not file.is_file() or b"let-me-in" not in file.read_bytes() or ".ferrule" in file.parts
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_lists_in_pages_of_every_revision_with_sessions(place: Place, revision: str, tmp_path: Path) -> None:
+def test_lists_in_pages_of_every_revision_with_sessions(
+    import_folder: ImportFolder, revision: str, tmp_path: Path
+) -> None:
     (tmp_path / "notes").mkdir()
     words = ["--env", f"NOTES={tmp_path / 'notes'}", *command("odd", revision, "paged")]
-    code, _, err = place.run("--name", "odd", "--yes", *words)
+    code, _, err = import_folder.run("--name", "odd", "--yes", *words)
     assert code == 0, err
-    lock = read_lock(place.root).servers["odd"]
+    lock = read_lock(import_folder.root).servers["odd"]
     assert set(lock.tools) == {"t0", "t1", "t2", "t3", "t4"}
     assert lock.protocol_version == revision
 
 
-def test_values_of_variables_go_into_the_file_of_secrets_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_variables_go_into_the_file_of_secrets_alone(
+    import_folder: ImportFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PLAIN", "not-a-secret")
     words = command("fast", "stdio")
-    code, out, err = place.run("--name", "fast", "--yes", "--env", "TOKEN=s3cret-value", "--env", "PLAIN", *words)
+    code, out, err = import_folder.run(
+        "--name", "fast", "--yes", "--env", "TOKEN=s3cret-value", "--env", "PLAIN", *words
+    )
     assert code == 0
-    assert "s3cret-value" not in place.settings.read_text() + out + err + (place.root / LOCK_FILE).read_text()
-    assert tomllib.loads(place.settings.read_text())["mcp"]["servers"]["fast"]["env"] == {
+    assert (
+        "s3cret-value"
+        not in import_folder.settings.read_text() + out + err + (import_folder.root / LOCK_FILE).read_text()
+    )
+    assert tomllib.loads(import_folder.settings.read_text())["mcp"]["servers"]["fast"]["env"] == {
         "TOKEN": "${FAST_TOKEN}",
         "PLAIN": "${PLAIN}",
     }
-    assert (place.root / ".env").read_text() == 'FAST_TOKEN="s3cret-value"\n'
-    assert (place.root / ".env").stat().st_mode & 0o777 == 0o600
-    assert ".env" in (place.root / ".gitignore").read_text()
+    assert (import_folder.root / ".env").read_text() == 'FAST_TOKEN="s3cret-value"\n'
+    assert (import_folder.root / ".env").stat().st_mode & 0o777 == 0o600
+    assert ".env" in (import_folder.root / ".gitignore").read_text()
 
 
-def test_what_a_server_changed_is_shown_and_accepted_only_when_somebody_agrees(place: Place) -> None:
-    place.run("--name", "far", "--yes", *command("changing", "first"))
-    text = place.settings.read_text().replace('"first"', '"edited"')
-    place.settings.write_text(text)
-    before = (place.root / LOCK_FILE).read_bytes()
-    code, out, err = place.run("far")
+def test_what_a_server_changed_is_shown_and_accepted_only_when_somebody_agrees(import_folder: ImportFolder) -> None:
+    import_folder.run("--name", "far", "--yes", *command("changing", "first"))
+    text = import_folder.settings.read_text().replace('"first"', '"edited"')
+    import_folder.settings.write_text(text)
+    before = (import_folder.root / LOCK_FILE).read_bytes()
+    code, out, err = import_folder.run("far")
     assert code == 2
     assert "its definition changed (description)" in out
     assert "add --yes" in err
-    assert (place.root / LOCK_FILE).read_bytes() == before
-    code, out, _ = place.run("--json", "--dry-run", "far")
+    assert (import_folder.root / LOCK_FILE).read_bytes() == before
+    code, out, _ = import_folder.run("--json", "--dry-run", "far")
     assert [each["tool"] for each in json.loads(out)["differences"]] == ["send"]
-    assert place.run("--yes", "far")[0] == 0
-    assert "password" in read_lock(place.root).servers["far"].tools["send"].definition["description"]
+    assert import_folder.run("--yes", "far")[0] == 0
+    assert "password" in read_lock(import_folder.root).servers["far"].tools["send"].definition["description"]
 
 
-def test_a_server_that_cannot_be_started_leaves_nothing_behind(place: Place) -> None:
+def test_a_server_that_cannot_be_started_leaves_nothing_behind(import_folder: ImportFolder) -> None:
     for words in (command("changing", "dead"), ["/nowhere/at-all"]):
-        code, out, _ = place.run("--name", "dead", "--yes", "--env", "KEY=hidden-value", *words)
+        code, out, _ = import_folder.run("--name", "dead", "--yes", "--env", "KEY=hidden-value", *words)
         assert code == 2
         assert "cannot be looked at" in out
-    assert place.settings.read_text() == SETTINGS
-    assert not (place.root / ".env").exists()
-    assert not (place.root / LOCK_FILE).exists()
+    assert import_folder.settings.read_text() == SETTINGS
+    assert not (import_folder.root / ".env").exists()
+    assert not (import_folder.root / LOCK_FILE).exists()
 
 
-def test_another_server_of_the_same_name_is_refused(place: Place) -> None:
-    place.run("--name", "far", "--yes", *command("changing", "first"))
-    code, _, err = place.run("--name", "far", "--yes", *command("fast", "stdio"))
+def test_another_server_of_the_same_name_is_refused(import_folder: ImportFolder) -> None:
+    import_folder.run("--name", "far", "--yes", *command("changing", "first"))
+    code, _, err = import_folder.run("--name", "far", "--yes", *command("fast", "stdio"))
     assert code == 2
     assert "--name" in err
 

@@ -47,7 +47,9 @@ def put(value: dict[str, Any], path: Path, new: Any) -> None:
 
 
 @st.composite
-def edited(draw: st.DrawFn, base: dict[str, Any], paths: list[Path], fresh: str) -> tuple[dict[str, Any], set[Path]]:
+def edited_values(
+    draw: st.DrawFn, base: dict[str, Any], paths: list[Path], fresh: str
+) -> tuple[dict[str, Any], set[Path]]:
     """A mapping with some of these paths changed or taken away, and new keys of its own."""
     value, touched = deepcopy(base), set()
     for path in paths:
@@ -71,8 +73,8 @@ def versions(draw: st.DrawFn, *, is_disjoint: bool) -> tuple[Any, ...]:
     first = draw(st.lists(st.sampled_from(every), unique=True, max_size=4)) if every else []
     others = [path for path in every if path not in first] if is_disjoint else every
     second = draw(st.lists(st.sampled_from(others), unique=True, max_size=4)) if others else []
-    mine, by_me = draw(edited(base, first, "mine"))
-    theirs, by_them = draw(edited(base, second, "new"))
+    mine, by_me = draw(edited_values(base, first, "mine"))
+    theirs, by_them = draw(edited_values(base, second, "new"))
     return base, mine, theirs, by_me, by_them
 
 

@@ -23,13 +23,13 @@ from ferrule.runtime.executors.rest.mapping import plan_of
 from ferrule.runtime.executors.rest.settings import RestTransport
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.openapi.documents import ALL, NEWER, SHOP, SWAGGER
-from tests.definitions.openapi.importing import bring_in, definitions, one
+from tests.definitions.openapi.importing import definitions, import_one, import_value
 
 
 @pytest.mark.parametrize("document", ALL, ids=lambda document: document["info"]["title"])
 def test_what_is_written_checks_clean(document: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
-    made = bring_in(document, OperationChoice(date="2026-01-01"))
+    made = import_value(document, OperationChoice(date="2026-01-01"))
     for name, text in made.files.items():
         (tmp_path / "tools" / name).write_text(text)
     report = Workspace.open(tmp_path).check([tmp_path])
@@ -47,7 +47,7 @@ def test_the_executor_takes_every_tool(document: dict[str, Any]) -> None:
 def test_a_tool_says_where_it_comes_from_and_what_was_inferred(tmp_path: Path) -> None:
     """AT-27, AT-51."""
     (tmp_path / "tools").mkdir()
-    for name, text in bring_in(SHOP).files.items():
+    for name, text in import_value(SHOP).files.items():
         (tmp_path / "tools" / name).write_text(text)
     compiled = Workspace.open(tmp_path).compile([tmp_path])
     tools = {tool.tool_id: tool for file in compiled for piece in file.compiled for tool in piece.tools}
@@ -76,7 +76,7 @@ def test_a_tool_says_where_it_comes_from_and_what_was_inferred(tmp_path: Path) -
 
 
 def test_the_same_document_gives_the_same_texts() -> None:
-    assert bring_in(SHOP).files == bring_in(copy.deepcopy(SHOP)).files
+    assert import_value(SHOP).files == import_value(copy.deepcopy(SHOP)).files
 
 
 def test_names_come_from_ids_or_from_methods_and_paths() -> None:
@@ -112,12 +112,12 @@ def test_operations_are_chosen(choice: OperationChoice, expected: set[str]) -> N
 
 
 def test_a_choice_that_fits_nothing_is_told() -> None:
-    made = bring_in(SHOP, OperationChoice(tags=("pest",)))
+    made = import_value(SHOP, OperationChoice(tags=("pest",)))
     assert made.files == {} and any("'pest'" in each.message for each in made.findings)
 
 
 def test_the_score_counts() -> None:
-    score = bring_in(NEWER).score
+    score = import_value(NEWER).score
     assert (score.operations, score.chosen, score.tools, score.left_out) == (3, 3, 1, 2)
     assert score.errors == 2
 
@@ -166,7 +166,7 @@ def test_credentials_name_variables() -> None:
 def test_what_is_wrong_is_told_with_its_line_and_harms_nothing_else() -> None:
     damaged = copy.deepcopy(SHOP)
     damaged["paths"]["/pets"]["get"]["parameters"][0] = {"$ref": "#/components/parameters/none"}
-    made = bring_in(damaged)
+    made = import_value(damaged)
     [problem] = [each for each in made.diagnostics if each.rule == "OAS-2"]
     text = json.dumps(damaged, indent=1).splitlines()
     assert "parameters/none" in text[problem.line - 1]
@@ -191,7 +191,7 @@ def test_errors_say_what_to_do() -> None:
     ],
 )
 def test_descriptions_have_two_to_five_sentences(summary: str, description: str, expected: str) -> None:
-    made = one({"operationId": "doIt", "summary": summary, "description": description})
+    made = import_one({"operationId": "doIt", "summary": summary, "description": description})
     assert made["meta"]["description"] == expected
 
 

@@ -25,7 +25,9 @@ def record(name: str = "pets") -> ImportRecord:
     return ImportRecord(name=name, kind="openapi", source="pets.yaml", out="tools", imported_at="2026-01-01T00:00:00Z")
 
 
-def imported(root: Path, files: dict[str, str], wishes: ImportOptions | None = None, name: str = "pets") -> ImportPlan:
+def run_import(
+    root: Path, files: dict[str, str], wishes: ImportOptions | None = None, name: str = "pets"
+) -> ImportPlan:
     plan = plan_import(root, record(name), load_import(root, name), files, wishes or ImportOptions())
     carry_out(root, plan)
     return plan
@@ -36,16 +38,16 @@ def states(plan: ImportPlan) -> dict[str, str]:
 
 
 def test_an_import_and_the_same_again(tmp_path: Path) -> None:
-    assert states(imported(tmp_path, {ONE: text(1)})) == {ONE: "new"}
+    assert states(run_import(tmp_path, {ONE: text(1)})) == {ONE: "new"}
     assert (tmp_path / ONE).read_text() == text(1)
-    assert states(imported(tmp_path, {ONE: text(1)})) == {ONE: "unchanged"}
+    assert states(run_import(tmp_path, {ONE: text(1)})) == {ONE: "unchanged"}
     assert [one.source for one in list_imports(tmp_path)] == ["pets.yaml"]
 
 
 def test_edits_stay_and_what_is_new_upstream_comes(tmp_path: Path) -> None:
-    imported(tmp_path, {ONE: text(1)})
+    run_import(tmp_path, {ONE: text(1)})
     (tmp_path / ONE).write_text(text(1, "mine: true  # yes\n"))
-    plan = imported(tmp_path, {ONE: text(2)})
+    plan = run_import(tmp_path, {ONE: text(2)})
     assert states(plan) == {ONE: "updated"}
     assert (tmp_path / ONE).read_text() == text(2, "mine: true  # yes\n")
     kept = load_import(tmp_path, "pets")
@@ -54,59 +56,59 @@ def test_edits_stay_and_what_is_new_upstream_comes(tmp_path: Path) -> None:
 
 
 def test_a_conflict_leaves_its_file_alone_and_is_there_again_until_it_is_decided(tmp_path: Path) -> None:
-    imported(tmp_path, {ONE: text(1), OTHER: text(1)})
+    run_import(tmp_path, {ONE: text(1), OTHER: text(1)})
     (tmp_path / ONE).write_text(text(7, "mine: 1\n"))
     for _ in range(2):
-        plan = imported(tmp_path, {ONE: text(2), OTHER: text(2)})
+        plan = run_import(tmp_path, {ONE: text(2), OTHER: text(2)})
         assert states(plan)[ONE] == "conflict"
         assert plan.having("conflict", "taken")
         assert (tmp_path / ONE).read_text() == text(7, "mine: 1\n")
         assert (tmp_path / OTHER).read_text() == text(2)
-    assert not imported(tmp_path, {ONE: text(2), OTHER: text(2)}, ImportOptions("mine")).having("conflict", "taken")
+    assert not run_import(tmp_path, {ONE: text(2), OTHER: text(2)}, ImportOptions("mine")).having("conflict", "taken")
     assert (tmp_path / ONE).read_text() == text(7, "mine: 1\n")
-    assert states(imported(tmp_path, {ONE: text(2), OTHER: text(2)}))[ONE] == "unchanged"
+    assert states(run_import(tmp_path, {ONE: text(2), OTHER: text(2)}))[ONE] == "unchanged"
 
 
 def test_theirs_takes_the_other_side_of_a_conflict_and_keeps_the_rest(tmp_path: Path) -> None:
-    imported(tmp_path, {ONE: text(1)})
+    run_import(tmp_path, {ONE: text(1)})
     (tmp_path / ONE).write_text(text(7, "mine: 1\n"))
-    imported(tmp_path, {ONE: text(2)}, ImportOptions("theirs"))
+    run_import(tmp_path, {ONE: text(2)}, ImportOptions("theirs"))
     assert (tmp_path / ONE).read_text() == text(2, "mine: 1\n")
 
 
 def test_what_is_gone_upstream_stays_unless_it_is_to_go(tmp_path: Path) -> None:
-    imported(tmp_path, {ONE: text(1), OTHER: text(1)})
-    assert states(imported(tmp_path, {ONE: text(1)}))[OTHER] == "gone"
+    run_import(tmp_path, {ONE: text(1), OTHER: text(1)})
+    assert states(run_import(tmp_path, {ONE: text(1)}))[OTHER] == "gone"
     assert (tmp_path / OTHER).exists()
     (tmp_path / OTHER).write_text(text(9))
-    assert states(imported(tmp_path, {ONE: text(1)}, ImportOptions(prunes=True)))[OTHER] == "gone"
+    assert states(run_import(tmp_path, {ONE: text(1)}, ImportOptions(prunes=True)))[OTHER] == "gone"
     (tmp_path / OTHER).write_text(text(1))
-    assert states(imported(tmp_path, {ONE: text(1)}, ImportOptions(prunes=True)))[OTHER] == "pruned"
+    assert states(run_import(tmp_path, {ONE: text(1)}, ImportOptions(prunes=True)))[OTHER] == "pruned"
     assert not (tmp_path / OTHER).exists()
-    assert states(imported(tmp_path, {ONE: text(1)})) == {ONE: "unchanged"}
+    assert states(run_import(tmp_path, {ONE: text(1)})) == {ONE: "unchanged"}
 
 
 def test_a_deleted_file_stays_deleted_until_it_is_wanted_again(tmp_path: Path) -> None:
-    imported(tmp_path, {ONE: text(1)})
+    run_import(tmp_path, {ONE: text(1)})
     (tmp_path / ONE).unlink()
-    assert states(imported(tmp_path, {ONE: text(2)})) == {ONE: "deleted"}
-    assert states(imported(tmp_path, {ONE: text(3)})) == {ONE: "deleted"}
+    assert states(run_import(tmp_path, {ONE: text(2)})) == {ONE: "deleted"}
+    assert states(run_import(tmp_path, {ONE: text(3)})) == {ONE: "deleted"}
     assert not (tmp_path / ONE).exists()
-    assert states(imported(tmp_path, {ONE: text(3)}, ImportOptions(again=True))) == {ONE: "new"}
+    assert states(run_import(tmp_path, {ONE: text(3)}, ImportOptions(again=True))) == {ONE: "new"}
     assert (tmp_path / ONE).read_text() == text(3)
 
 
 def test_a_file_that_no_import_made_is_never_written_over(tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
     (tmp_path / ONE).write_text("mine")
-    assert states(imported(tmp_path, {ONE: text(1)}, ImportOptions("theirs"))) == {ONE: "taken"}
+    assert states(run_import(tmp_path, {ONE: text(1)}, ImportOptions("theirs"))) == {ONE: "taken"}
     assert (tmp_path / ONE).read_text() == "mine"
-    imported(tmp_path, {OTHER: text(1)}, name="first")
-    assert states(imported(tmp_path, {OTHER: text(2)}, ImportOptions("theirs"), name="second")) == {OTHER: "taken"}
+    run_import(tmp_path, {OTHER: text(1)}, name="first")
+    assert states(run_import(tmp_path, {OTHER: text(2)}, ImportOptions("theirs"), name="second")) == {OTHER: "taken"}
 
 
 def test_somebody_elses_change_between_planning_and_writing_stops_it(tmp_path: Path) -> None:
-    imported(tmp_path, {ONE: text(1)})
+    run_import(tmp_path, {ONE: text(1)})
     plan = plan_import(tmp_path, record(), load_import(tmp_path, "pets"), {ONE: text(2)})
     (tmp_path / ONE).write_text(text(5))
     with pytest.raises(WorkspaceError, match="meanwhile"):

@@ -125,7 +125,7 @@ GOOD = {"google", "numpy_style", "rest_style", "tree", "exact", "either", "nothi
 BAD = {"untyped", "undocumented", "many", "counts", "strict"}
 
 
-class Place:
+class ImportFolder:
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.root = root
         self._capsys = capsys
@@ -148,13 +148,15 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Place:
+def import_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> ImportFolder:
     monkeypatch.chdir(tmp_path)
-    return Place(tmp_path, capsys)
+    return ImportFolder(tmp_path, capsys)
 
 
-def test_every_function_that_can_be_is_imported_and_the_others_are_told_with_their_line(place: Place) -> None:
-    code, out, _ = place.run("import", "python", "shop.py", "--report", "json")
+def test_every_function_that_can_be_is_imported_and_the_others_are_told_with_their_line(
+    import_folder: ImportFolder,
+) -> None:
+    code, out, _ = import_folder.run("import", "python", "shop.py", "--report", "json")
     assert code == 1
     (report,) = json.loads(out)["imports"]
     assert {Path(one["file"]).name.removesuffix(".tool.md") for one in report["files"]} == GOOD
@@ -165,33 +167,33 @@ def test_every_function_that_can_be_is_imported_and_the_others_are_told_with_the
         assert f"def {one['name']}(" in lines[one["line"] - 1]
         assert one["why"]
     assert any("tree: what it takes contains itself (Node)" in note for note in report["notes"])
-    checked = Workspace.open(place.root).check()
+    checked = Workspace.open(import_folder.root).check()
     assert checked.summary.errors == 0, checked.diagnostics
 
 
-def test_imported_definitions_run_their_functions_at_once(place: Place) -> None:
-    place.run("import", "python", "shop.py")
-    assert (place.root / "ferrule.toml").read_text().startswith('namespace = "shop"  # ours\n[policy]\n')
-    assert place.call("google", {"text": "ab", "times": 2}) == {"result": "abab"}
-    assert place.call("numpy_style", {"kind": "a", "size": 2.5}) == {"size": 2.5}
+def test_imported_definitions_run_their_functions_at_once(import_folder: ImportFolder) -> None:
+    import_folder.run("import", "python", "shop.py")
+    assert (import_folder.root / "ferrule.toml").read_text().startswith('namespace = "shop"  # ours\n[policy]\n')
+    assert import_folder.call("google", {"text": "ab", "times": 2}) == {"result": "abab"}
+    assert import_folder.call("numpy_style", {"kind": "a", "size": 2.5}) == {"size": 2.5}
     box = {"box": {"width": 3}, "model": {"code": "AB"}, "user": 7}
-    assert place.call("rest_style", box) == {"result": [3, 7, 2]}
+    assert import_folder.call("rest_style", box) == {"result": [3, 7, 2]}
     deep = {"name": "a", "children": [{"name": "b", "children": [{"name": "c", "children": []}]}]}
-    assert place.call("tree", {"node": deep}) == deep
+    assert import_folder.call("tree", {"node": deep}) == deep
     given = {"at": "2026-01-01T00:00:00Z", "amount": "1.5", "id": "00000000-0000-4000-8000-000000000000", "data": "aGk=",
              "file": "a/b"}  # fmt: skip
-    assert place.call("exact", given) == {"types": "datetime Decimal UUID bytes"}
-    assert place.call("either", {"value": "x"}) == {"result": True}
-    assert place.call("nothing", {}) == {"result": None}
-    assert place.call("marked", {"pin": "123"}) == {"result": 3}
-    code, out, err = place.run("call", "google", "--input", '{"text": "a", "times": 6}')
+    assert import_folder.call("exact", given) == {"types": "datetime Decimal UUID bytes"}
+    assert import_folder.call("either", {"value": "x"}) == {"result": True}
+    assert import_folder.call("nothing", {}) == {"result": None}
+    assert import_folder.call("marked", {"pin": "123"}) == {"result": 3}
+    code, out, err = import_folder.run("call", "google", "--input", '{"text": "a", "times": 6}')
     assert code != 0
     assert "must be 5 or less" in out + err
 
 
-def test_docstrings_of_three_styles_types_and_defaults_are_in_the_definition(place: Place) -> None:
-    place.run("import", "python", "shop.py", "--owner", "Team Shop")
-    google = place.definition("google")
+def test_docstrings_of_three_styles_types_and_defaults_are_in_the_definition(import_folder: ImportFolder) -> None:
+    import_folder.run("import", "python", "shop.py", "--owner", "Team Shop")
+    google = import_folder.definition("google")
     assert google["type"] == "function"
     assert google["meta"] == {"name": "Google", "description": "Repeat a text.\n\nMore about it.", "owner": "Team Shop"}
     inputs = google["interface"]["input"]
@@ -205,23 +207,23 @@ def test_docstrings_of_three_styles_types_and_defaults_are_in_the_definition(pla
     }
     assert inputs["properties"]["colour"]["default"] == "red"
     assert (inputs["required"], inputs["additionalProperties"]) == (["text"], False)
-    numpy_style = place.definition("numpy_style")["interface"]["input"]["properties"]
+    numpy_style = import_folder.definition("numpy_style")["interface"]["input"]["properties"]
     assert [numpy_style[name]["description"] for name in ("kind", "size")] == ["Which kind.", "How large."]
-    rest_style = place.definition("rest_style")["interface"]["input"]["properties"]
+    rest_style = import_folder.definition("rest_style")["interface"]["input"]["properties"]
     assert rest_style["box"]["description"] == "The box."
     assert rest_style["box"]["properties"]["width"]["minimum"] == 1
     assert rest_style["model"]["properties"]["code"]["pattern"] == "^[A-Z]+$"
-    assert "$ref" not in json.dumps(place.definition("tree"))
+    assert "$ref" not in json.dumps(import_folder.definition("tree"))
 
 
-def test_what_nobody_states_is_not_claimed_by_the_type_of_the_definition(place: Place) -> None:
-    found = import_functions(place.root, "shop.py", ["google", "marked"], namespace="shop", owner="x")
+def test_what_nobody_states_is_not_claimed_by_the_type_of_the_definition(import_folder: ImportFolder) -> None:
+    found = import_functions(import_folder.root, "shop.py", ["google", "marked"], namespace="shop", owner="x")
     for file, text in found.files.items():
-        (place.root / file).parent.mkdir(exist_ok=True)
-        (place.root / file).write_text(text)
+        (import_folder.root / file).parent.mkdir(exist_ok=True)
+        (import_folder.root / file).write_text(text)
     tools = {
         tool.tool_id: tool
-        for file in Workspace.open(place.root).compile()
+        for file in Workspace.open(import_folder.root).compile()
         for compiled in file.compiled
         for tool in compiled.tools
     }
@@ -232,17 +234,17 @@ def test_what_nobody_states_is_not_claimed_by_the_type_of_the_definition(place: 
     assert msgspec.json.decode(tools["marked"].input_schema)["properties"]["pin"]["sensitive"] is True
 
 
-def test_the_user_may_state_that_they_only_read(place: Place) -> None:
-    place.run("import", "python", "shop.py", "google", "--read-only")
-    assert "x-ferrule" not in place.definition("google")
+def test_the_user_may_state_that_they_only_read(import_folder: ImportFolder) -> None:
+    import_folder.run("import", "python", "shop.py", "google", "--read-only")
+    assert "x-ferrule" not in import_folder.definition("google")
 
 
-def test_a_changed_function_is_imported_again_and_edits_stay(place: Place) -> None:
-    place.run("import", "python", "shop.py", "google", "--read-only")
-    file = place.root / "tools/google.tool.md"
+def test_a_changed_function_is_imported_again_and_edits_stay(import_folder: ImportFolder) -> None:
+    import_folder.run("import", "python", "shop.py", "google", "--read-only")
+    file = import_folder.root / "tools/google.tool.md"
     file.write_text(file.read_text().replace("use_guidance: {}", "use_guidance:  # mine\n  use_when: [Always.]"))
-    (place.root / "shop.py").write_text(SHOP.replace("le=5", "le=3").replace("What to repeat.", "The text."))
-    code, out, _ = place.run("import", "python", "--yes")
+    (import_folder.root / "shop.py").write_text(SHOP.replace("le=5", "le=3").replace("What to repeat.", "The text."))
+    code, out, _ = import_folder.run("import", "python", "--yes")
     assert code == 0, out
     assert "1 breaking" in out
     text = file.read_text()
@@ -251,30 +253,30 @@ def test_a_changed_function_is_imported_again_and_edits_stay(place: Place) -> No
     assert "The text." in text
 
 
-def test_listing_runs_nothing(place: Place) -> None:
-    (place.root / "loud.py").write_text(
+def test_listing_runs_nothing(import_folder: ImportFolder) -> None:
+    (import_folder.root / "loud.py").write_text(
         'open("ran", "w")\ndef one(a):\n    "x"\nasync def two(a: int): ...\ndef _no(): ...\n'
     )
-    code, out, _ = place.run("import", "python", "loud.py", "--no-run")
+    code, out, _ = import_folder.run("import", "python", "loud.py", "--no-run")
     assert code == 0
     assert out == "loud.py:2: one  (parameters without types)\nloud.py:4: two  (no docstring)\n"
-    assert not (place.root / "ran").exists()
-    assert [one.name for one in list_functions(place.root, "loud")] == ["one", "two"]
+    assert not (import_folder.root / "ran").exists()
+    assert [one.name for one in list_functions(import_folder.root, "loud")] == ["one", "two"]
 
 
 @pytest.mark.parametrize("text", ["raise RuntimeError('no')", "import sys; sys.exit(3)", "def f(", "x = 1"])
-def test_a_module_that_cannot_be_imported_is_told(place: Place, text: str) -> None:
-    (place.root / "odd.py").write_text(text)
-    code, _, err = place.run("import", "python", "odd.py")
+def test_a_module_that_cannot_be_imported_is_told(import_folder: ImportFolder, text: str) -> None:
+    (import_folder.root / "odd.py").write_text(text)
+    code, _, err = import_folder.run("import", "python", "odd.py")
     assert code == 2
     assert "odd.py" in err
     assert "Traceback" not in err
 
 
-def test_a_tool_of_a_served_module_is_not_made_twice(place: Place) -> None:
-    settings = place.root / "ferrule.toml"
+def test_a_tool_of_a_served_module_is_not_made_twice(import_folder: ImportFolder) -> None:
+    settings = import_folder.root / "ferrule.toml"
     settings.write_text(settings.read_text() + '[functions]\nmodules = ["shop.py"]\n')
-    _, out, _ = place.run("import", "python", "shop.py", "marked")
+    _, out, _ = import_folder.run("import", "python", "shop.py", "marked")
     assert "it is a tool already" in out
 
 
@@ -325,11 +327,13 @@ def unchecked(size: int = Field(3, ge=1)) -> int:
 '''
 
 
-def test_all_prose_examples_and_attributes_are_in_the_definition_and_aliases_are_told(place: Place) -> None:
-    (place.root / "told.py").write_text(TOLD)
-    code, out, err = place.run("import", "python", "told.py", "--report", "json")
+def test_all_prose_examples_and_attributes_are_in_the_definition_and_aliases_are_told(
+    import_folder: ImportFolder,
+) -> None:
+    (import_folder.root / "told.py").write_text(TOLD)
+    code, out, err = import_folder.run("import", "python", "told.py", "--report", "json")
     assert code == 1, out + err
-    refund = place.definition("refund")
+    refund = import_folder.definition("refund")
     said = "Refund an order.\n\nUse it only when the customer asked. It cannot be undone."
     assert refund["meta"]["description"] == said
     inputs = refund["interface"]["input"]["properties"]
@@ -348,8 +352,10 @@ def test_all_prose_examples_and_attributes_are_in_the_definition_and_aliases_are
         "unchecked: the default of 'size' is a Field, which the function gets as it is; decorate it with pydantic.validate_call,"
         " or write the default itself",
     ]
-    assert place.call("refund", {"order_id": "O-1", "money": {"amount": 1}, "more": {"amount": 2}}) == {"result": True}
-    assert place.call("checked", {}) == {"result": 3}
+    assert import_folder.call("refund", {"order_id": "O-1", "money": {"amount": 1}, "more": {"amount": 2}}) == {
+        "result": True
+    }
+    assert import_folder.call("checked", {}) == {"result": 3}
 
 
 @pytest.mark.parametrize(
@@ -367,10 +373,10 @@ def test_all_prose_examples_and_attributes_are_in_the_definition_and_aliases_are
         "# a: [b",
     ],
 )
-def test_an_odd_docstring_is_no_mistake_of_ours(place: Place, text: str) -> None:
-    (place.root / "odd.py").write_text(f'def odd_one(a: int) -> int:\n    "{text}"\n    return a\n')
-    code, out, err = place.run("import", "python", "odd.py")
+def test_an_odd_docstring_is_no_mistake_of_ours(import_folder: ImportFolder, text: str) -> None:
+    (import_folder.root / "odd.py").write_text(f'def odd_one(a: int) -> int:\n    "{text}"\n    return a\n')
+    code, out, err = import_folder.run("import", "python", "odd.py")
     assert "Traceback" not in out + err
     assert "mistake in Ferrule" not in out + err
     assert code in (0, 1, 2)
-    assert Workspace.open(place.root).check().summary.errors == 0
+    assert Workspace.open(import_folder.root).check().summary.errors == 0

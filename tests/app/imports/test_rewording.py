@@ -30,7 +30,7 @@ def sheet(text: str) -> Sheet:
     return found
 
 
-def changed(path: Path, value: Any, source: str, wanted: dict[str, Any] | None = None) -> str:
+def change_text(path: Path, value: Any, source: str, wanted: dict[str, Any] | None = None) -> str:
     return apply_changes(sheet(MINE), [ValueChange(path, value)], sheet(source), wanted or {})
 
 
@@ -39,28 +39,28 @@ def lines_that_differ(text: str) -> list[str]:
 
 
 def test_a_value_is_put_in_its_place_and_the_comment_of_its_line_stays() -> None:
-    text = changed(("meta", "owner"), "finance", "---\nmeta:\n  owner: finance\n---\n")
+    text = change_text(("meta", "owner"), "finance", "---\nmeta:\n  owner: finance\n---\n")
     assert lines_that_differ(text) == ["  owner: finance   # the desk"]
 
 
 def test_a_value_that_is_taken_away_takes_its_line_along_and_no_other() -> None:
-    text = changed(("meta", "extra"), MISSING, "---\nmeta: {}\n---\n")
+    text = change_text(("meta", "extra"), MISSING, "---\nmeta: {}\n---\n")
     assert text == MINE.replace("  extra: gone\n", "")
 
 
 def test_a_new_value_stands_as_it_is_written_in_its_source() -> None:
-    text = changed(("meta", "title"), "Pay back", '---\nmeta:\n  title: "Pay back"\n---\n')
+    text = change_text(("meta", "title"), "Pay back", '---\nmeta:\n  title: "Pay back"\n---\n')
     assert lines_that_differ(text) == ['  title: "Pay back"']
     again = sheet(text)
     assert again.value["meta"]["title"] == "Pay back" and again.body == "Body.\n"
 
 
 def test_a_list_in_brackets_is_written_anew_as_a_whole() -> None:
-    text = changed(("meta", "tags", 1), "c", "---\nmeta:\n  tags: [a, c]\n---\n", {"meta": {"tags": ["a", "c"]}})
+    text = change_text(("meta", "tags", 1), "c", "---\nmeta:\n  tags: [a, c]\n---\n", {"meta": {"tags": ["a", "c"]}})
     assert sheet(text).value["meta"]["tags"] == ["a", "c"]
     assert "# short" in text
 
 
 def test_what_comes_from_an_alias_is_refused() -> None:
     with pytest.raises(Tangled):
-        changed(("copy", "type"), "mcp", "---\ncopy:\n  type: mcp\n---\n")
+        change_text(("copy", "type"), "mcp", "---\ncopy:\n  type: mcp\n---\n")

@@ -20,7 +20,7 @@ from ferrule.errors import WorkspaceError
 from ferrule.workspace.workspace import Workspace
 
 
-def kept(root: Path, name: str, source: str, kind: str = "openapi") -> None:
+def store_import(root: Path, name: str, source: str, kind: str = "openapi") -> None:
     record = ImportRecord(name=name, kind=kind, source=source, out="tools", imported_at="2026-01-01T00:00:00Z")
     save_import(root, StoredImport(record=record))
 
@@ -41,21 +41,21 @@ def test_an_import_is_called_after_what_says_most(source: str, name: str, tmp_pa
 def test_what_comes_through_a_pipe_needs_a_name_and_is_not_repeated(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="set one with --name"):
         identify_import(tmp_path, "openapi", PIPE, "")
-    kept(tmp_path, "piped", PIPE)
-    kept(tmp_path, "pets", "https://pets.example.com/x.json")
+    store_import(tmp_path, "piped", PIPE)
+    store_import(tmp_path, "pets", "https://pets.example.com/x.json")
     assert [record.name for record in list_repeatable(tmp_path, "openapi")] == ["pets"]
 
 
 def test_an_import_is_known_by_its_source_and_by_its_name(tmp_path: Path) -> None:
     address = "https://pets.example.com/x.json"
-    kept(tmp_path, "mine", address)
+    store_import(tmp_path, "mine", address)
     for words in ((address, ""), ("mine", ""), (address, "mine")):
         found = identify_import(tmp_path, "openapi", *words)
         assert (found.name, found.source) == ("mine", address) and found.last is not None
 
 
 def test_a_name_that_another_source_has_is_refused_with_what_helps(tmp_path: Path) -> None:
-    kept(tmp_path, "pets", "https://other.example.com/x.json")
+    store_import(tmp_path, "pets", "https://other.example.com/x.json")
     with pytest.raises(
         WorkspaceError, match=r"there is an import 'pets' already.*--name pets imports that one from here"
     ):

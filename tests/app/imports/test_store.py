@@ -21,7 +21,9 @@ def record(name: str = "pets") -> ImportRecord:
     return ImportRecord(name=name, kind="openapi", source="pets.yaml", out="tools", imported_at="2026-01-01T00:00:00Z")
 
 
-def imported(root: Path, files: dict[str, str], wishes: ImportOptions | None = None, name: str = "pets") -> ImportPlan:
+def run_import(
+    root: Path, files: dict[str, str], wishes: ImportOptions | None = None, name: str = "pets"
+) -> ImportPlan:
     plan = plan_import(root, record(name), load_import(root, name), files, wishes or ImportOptions())
     carry_out(root, plan)
     return plan
@@ -34,7 +36,7 @@ def test_nothing_is_written_through_links_or_outside(tmp_path: Path) -> None:
     (root / "tools").symlink_to(outside)
     for file in (ONE, "../x.tool.md", "/etc/x.tool.md", "a/../../x", ""):
         with pytest.raises(WorkspaceError):
-            imported(root, {file: text(1)})
+            run_import(root, {file: text(1)})
     assert list(outside.iterdir()) == []
     (root / "one.tool.md").symlink_to(outside / "one.tool.md")
     with pytest.raises(WorkspaceError, match="link"):
@@ -43,7 +45,7 @@ def test_nothing_is_written_through_links_or_outside(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["{", '{"a": 1}', '{"../x": "y"}', "\x00"])
 def test_a_damaged_record_is_told_and_not_guessed_at(tmp_path: Path, damage: str) -> None:
-    imported(tmp_path, {ONE: text(1)})
+    run_import(tmp_path, {ONE: text(1)})
     (tmp_path / FOLDER / "pets" / "base.json").write_text(damage)
     with pytest.raises(WorkspaceError):
         load_import(tmp_path, "pets")

@@ -30,5 +30,5 @@ def tool(name: str = "refund", **more: Any) -> Tool:
     return Tool(**given | more)
 
 
-def written(name: str, *tools: Tool, **options: Any) -> Any:
+def write_tools(name: str, *tools: Tool, **options: Any) -> Any:
     return FORMATS.get(name).write(tools, WriteOptions(**options)).value

@@ -9,7 +9,7 @@ import pytest
 from ferrule.definitions.formats.bedrock import FORMAT
 from ferrule.definitions.formats.entries import UnreadableTool
 from ferrule.model.diagnostic import Severity
-from tests.definitions.formats.shop import tool, written
+from tests.definitions.formats.shop import tool, write_tools
 
 
 def spec(**fields: Any) -> dict[str, Any]:
@@ -49,6 +49,6 @@ def test_what_is_no_tool_is_told_with_its_place(
 
 
 def test_a_description_that_is_empty_is_not_written() -> None:
-    listed = written("bedrock", tool(description=""), tool("other"))["tools"]
+    listed = write_tools("bedrock", tool(description=""), tool("other"))["tools"]
     assert "description" not in listed[0]["toolSpec"]
     assert listed[1]["toolSpec"]["description"] == "Give money back."

@@ -42,7 +42,7 @@ MCP = {
 }
 
 
-def wrapped(tool: Any) -> list[Any]:
+def wrap(tool: Any) -> list[Any]:
     """A tool in what people keep lists in."""
     request = {
         "model": "m",
@@ -60,10 +60,10 @@ GEMINI_WRAPPERS: list[Any] = [
     DECLARATION,
 ]
 CASES: list[Any] = [
-    *(("openai", document, CHAT_TOOL) for document in wrapped(CHAT_TOOL)),
+    *(("openai", document, CHAT_TOOL) for document in wrap(CHAT_TOOL)),
     *(("openai", document, BARE) for document in [BARE, [BARE], {"functions": [BARE], "model": "m"}]),
-    *(("openai-responses", document, FLAT) for document in wrapped(FLAT)),
-    *(("anthropic", document, CLAUDE) for document in wrapped(CLAUDE)),
+    *(("openai-responses", document, FLAT) for document in wrap(FLAT)),
+    *(("anthropic", document, CLAUDE) for document in wrap(CLAUDE)),
     *(("gemini", document, DECLARATION) for document in GEMINI_WRAPPERS),
     ("gemini", {"functionDeclarations": [OLD_DECLARATION]}, OLD_DECLARATION),
     ("gemini", [OLD_DECLARATION], OLD_DECLARATION),
@@ -85,11 +85,11 @@ def test_a_tool_is_recognised_read_and_written_as_it_was(name: str, document: Js
     assert read.tool.namespace == "weather"
     assert native_refs(read.tool)[0]["source"] == name  # AT-27
     writing = recognised.write([read.tool], WriteOptions())
-    assert definition in unwrapped(writing.value)
+    assert definition in unwrap(writing.value)
     assert {loss.field for loss in writing.losses} <= {"namespace", "tool_id"}
 
 
-def listed(value: Any) -> list[Any]:
+def list_entries(value: Any) -> list[Any]:
     return list(value)
 
 
@@ -99,7 +99,7 @@ def at(value: Any, path: tuple[str | int, ...]) -> Any:
     return value
 
 
-def unwrapped(value: Any) -> list[Any]:
+def unwrap(value: Any) -> list[Any]:
     if isinstance(value, dict):
         value = value["tools"]
     found: list[Any] = value[0].get("functionDeclarations", value)

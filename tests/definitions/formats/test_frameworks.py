@@ -56,7 +56,7 @@ def add(a: int, b: float = 2.5) -> float:
     return a + b
 
 
-def goes_there_and_back(name: str, listed: Any) -> None:
+def check_round_trip(name: str, listed: Any) -> None:
     form = FORMATS.get(name)
     assert next(one.name for one in FORMATS if one.detect(listed)) == name
     reading = form.read(listed, "", {})
@@ -68,16 +68,16 @@ def goes_there_and_back(name: str, listed: Any) -> None:
 
 
 def test_langchain() -> None:
-    goes_there_and_back("openai", [convert_to_openai_tool(langchain_tool(one)) for one in (order, add)])
-    goes_there_and_back(
+    check_round_trip("openai", [convert_to_openai_tool(langchain_tool(one)) for one in (order, add)])
+    check_round_trip(
         "openai", [convert_to_openai_tool(langchain_tool(add), strict=True), convert_to_openai_tool(order)]
     )
 
 
 def test_openai_agents() -> None:
     made: list[Any] = [function_tool(order, strict_mode=False), function_tool(add)]
-    goes_there_and_back("openai", [Chat.tool_to_openai(one) for one in made])
-    goes_there_and_back("openai-responses", [dict(one) for one in Responses.convert_tools(made, []).tools])
+    check_round_trip("openai", [Chat.tool_to_openai(one) for one in made])
+    check_round_trip("openai-responses", [dict(one) for one in Responses.convert_tools(made, []).tools])
 
 
 def test_pydantic_ai() -> None:
@@ -91,12 +91,12 @@ def test_pydantic_ai() -> None:
         return ModelResponse(parts=[TextPart("done")])
 
     asyncio.run(Agent(FunctionModel(model), tools=[Tool(order), Tool(add)]).run("go"))
-    goes_there_and_back("openai", seen)
+    check_round_trip("openai", seen)
     declared = [
         {"name": one["function"]["name"], "description": "x", "parameters_json_schema": one["function"]["parameters"]}
         for one in seen
     ]
-    goes_there_and_back("gemini", [{"functionDeclarations": declared}])
+    check_round_trip("gemini", [{"functionDeclarations": declared}])
 
 
 def test_fastmcp() -> None:
@@ -109,7 +109,7 @@ def test_fastmcp() -> None:
             answer = await client.list_tools_mcp()
             return {"tools": answer.model_dump(mode="json", by_alias=True, exclude_none=True)["tools"]}
 
-    goes_there_and_back("mcp", asyncio.run(listed()))
+    check_round_trip("mcp", asyncio.run(listed()))
 
 
 def test_the_official_mcp_server() -> None:
@@ -117,6 +117,4 @@ def test_the_official_mcp_server() -> None:
     server.add_tool(order, title="Order")
     server.add_tool(add)
     tools = asyncio.run(server.list_tools())
-    goes_there_and_back(
-        "mcp", {"tools": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]}
-    )
+    check_round_trip("mcp", {"tools": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]})

@@ -11,7 +11,7 @@ from ferrule.contracts.format import WriteOptions
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.model.diagnostic import Severity
 from ferrule.model.tool import SafetyFacts, Tool, raw
-from tests.definitions.formats.shop import SCHEMA, tool, written
+from tests.definitions.formats.shop import SCHEMA, tool, write_tools
 
 NAMES = [name for name in FORMATS.names() if name != "openapi"]
 
@@ -21,48 +21,50 @@ def test_each_provider_gets_its_own_shape() -> None:
     one = tool(input_schema=raw(closed))
     function = {"name": "refund", "description": "Give money back.", "parameters": closed}
     chat = [{"type": "function", "function": function}]
-    assert written("openai", one) == chat
-    assert written("mistral", one) == chat
-    assert written("openai-responses", one) == [{"type": "function", **function, "strict": False}]
-    assert written("anthropic", one) == [{"name": "refund", "description": "Give money back.", "input_schema": closed}]
-    assert written("gemini", one) == [
+    assert write_tools("openai", one) == chat
+    assert write_tools("mistral", one) == chat
+    assert write_tools("openai-responses", one) == [{"type": "function", **function, "strict": False}]
+    assert write_tools("anthropic", one) == [
+        {"name": "refund", "description": "Give money back.", "input_schema": closed}
+    ]
+    assert write_tools("gemini", one) == [
         {
             "functionDeclarations": [
                 {**{k: function[k] for k in ("name", "description")}, "parametersJsonSchema": closed}
             ]
         }
     ]
-    assert written("bedrock", one) == {
+    assert write_tools("bedrock", one) == {
         "tools": [{"toolSpec": {"name": "refund", "description": "Give money back.", "inputSchema": {"json": closed}}}]
     }
-    assert written("mcp", one, is_plain=True) == {
+    assert write_tools("mcp", one, is_plain=True) == {
         "tools": [{"name": "refund", "description": "Give money back.", "inputSchema": closed}]
     }
 
 
 def test_at_46_strict_is_said_where_it_can_be() -> None:
     """AT-46: the flag is set with a schema that fits it; formats without one say nothing, and so does a tool that is not."""
-    assert written("openai", tool(), is_strict=True)[0]["function"]["strict"] is True
-    assert written("openai-responses", tool(), is_strict=True)[0]["strict"] is True
-    assert written("anthropic", tool(), is_strict=True)[0]["strict"] is True
-    assert written("mistral", tool(), is_strict=True)[0]["function"]["strict"] is True
-    assert written("bedrock", tool(), is_strict=True)["tools"][0]["toolSpec"]["strict"] is True
-    parameters = written("openai", tool(), is_strict=True)[0]["function"]["parameters"]
+    assert write_tools("openai", tool(), is_strict=True)[0]["function"]["strict"] is True
+    assert write_tools("openai-responses", tool(), is_strict=True)[0]["strict"] is True
+    assert write_tools("anthropic", tool(), is_strict=True)[0]["strict"] is True
+    assert write_tools("mistral", tool(), is_strict=True)[0]["function"]["strict"] is True
+    assert write_tools("bedrock", tool(), is_strict=True)["tools"][0]["toolSpec"]["strict"] is True
+    parameters = write_tools("openai", tool(), is_strict=True)[0]["function"]["parameters"]
     assert sorted(parameters["required"]) == ["note", "order"]
     assert parameters["additionalProperties"] is False
     lenient = tool(facts=SafetyFacts(strict=False))
-    assert "strict" not in written("openai", lenient, is_strict=True)[0]["function"]
+    assert "strict" not in write_tools("openai", lenient, is_strict=True)[0]["function"]
     for name in ("gemini", "ollama"):
-        assert "strict" not in json.dumps(written(name, tool(), is_strict=True))
+        assert "strict" not in json.dumps(write_tools(name, tool(), is_strict=True))
 
 
 def test_tools_that_are_loaded_later_say_so_where_a_provider_knows_it() -> None:
     later = {"deferred": frozenset({"shop.refund"})}
     for name in ("anthropic", "openai-responses"):
-        first, second = written(name, tool(), tool("other"), **later)
+        first, second = write_tools(name, tool(), tool("other"), **later)
         assert first["defer_loading"] is True
         assert "defer_loading" not in second
-    assert "defer_loading" not in json.dumps(written("openai", tool(), **later))
+    assert "defer_loading" not in json.dumps(write_tools("openai", tool(), **later))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,9 +96,9 @@ def test_guidance_goes_into_the_description_and_is_told() -> None:
 
 def test_a_title_stands_in_for_a_description_that_is_missing() -> None:
     one = tool(description="", title="Refund an order")
-    assert written("openai", one)[0]["function"]["description"] == "Refund an order"
-    assert "description" not in written("bedrock", tool(description=""))["tools"][0]["toolSpec"]
-    assert written("gemini", tool(description=""))[0]["functionDeclarations"][0]["description"] == "refund"
+    assert write_tools("openai", one)[0]["function"]["description"] == "Refund an order"
+    assert "description" not in write_tools("bedrock", tool(description=""))["tools"][0]["toolSpec"]
+    assert write_tools("gemini", tool(description=""))[0]["functionDeclarations"][0]["description"] == "refund"
 
 
 def test_what_a_model_says_with_null_is_not_lost() -> None:
@@ -106,7 +108,7 @@ def test_what_a_model_says_with_null_is_not_lost() -> None:
     assert told["input_schema/required"] == told["input_schema/properties/note/type"] == "rewritten"
 
 
-def listed(name: str, **more: Any) -> Tool:
+def build_listed(name: str, **more: Any) -> Tool:
     """A tool that came in by a list for OpenAI."""
     schema = {**SCHEMA, "required": ["order", "note"], "additionalProperties": False}
     function = {"name": name, "description": "Give money back.", "parameters": schema, **more}
@@ -115,7 +117,7 @@ def listed(name: str, **more: Any) -> Tool:
 
 @pytest.mark.parametrize("name", ["find_café", "find.Order", "f" * 65])
 def test_a_name_that_its_own_provider_refuses_is_kept_and_told(name: str) -> None:
-    writing = FORMATS.get("openai").write([listed(name)], WriteOptions())
+    writing = FORMATS.get("openai").write([build_listed(name)], WriteOptions())
     assert [one["function"]["name"] for one in _list(writing.value)] == [name]
     assert not writing.left_out and not writing.losses and not writing.names
     assert [(one.rule, one.path, one.severity) for one in writing.findings] == [
@@ -125,8 +127,8 @@ def test_a_name_that_its_own_provider_refuses_is_kept_and_told(name: str) -> Non
 
 
 def test_nothing_is_said_against_names_that_a_provider_takes() -> None:
-    assert not FORMATS.get("openai").write([listed("refund")], WriteOptions()).findings
-    assert not FORMATS.get("anthropic").write([listed("find.Order")], WriteOptions()).findings, "it is renamed"
+    assert not FORMATS.get("openai").write([build_listed("refund")], WriteOptions()).findings
+    assert not FORMATS.get("anthropic").write([build_listed("find.Order")], WriteOptions()).findings, "it is renamed"
     for name in ("gemini", "ollama"):
         form = FORMATS.get(name)
         own = json.loads(json.dumps(form.write([tool("find_order")], WriteOptions()).value).replace("find_o", "find.O"))
@@ -137,7 +139,7 @@ def test_nothing_is_said_against_names_that_a_provider_takes() -> None:
 @pytest.mark.parametrize("name", ["openai-responses", "mistral", "anthropic", "bedrock"])
 def test_strict_of_another_provider_is_said_where_it_is_asked_for(name: str) -> None:
     def why(said: bool, is_strict: bool) -> list[str]:
-        writing = FORMATS.get(name).write([listed("refund", strict=said)], WriteOptions(is_strict=is_strict))
+        writing = FORMATS.get(name).write([build_listed("refund", strict=said)], WriteOptions(is_strict=is_strict))
         return [loss.why for loss in writing.losses if loss.field == "openai.strict"]
 
     assert why(True, False) == [f"{FORMATS.get(name).title} is asked for it with --strict"]
@@ -147,7 +149,7 @@ def test_strict_of_another_provider_is_said_where_it_is_asked_for(name: str) -> 
 
 @pytest.mark.parametrize("name", ["gemini", "ollama"])
 def test_strict_is_lost_where_no_model_is_held_to_a_schema(name: str) -> None:
-    writing = FORMATS.get(name).write([listed("refund", strict=True)], WriteOptions(is_strict=True))
+    writing = FORMATS.get(name).write([build_listed("refund", strict=True)], WriteOptions(is_strict=True))
     assert [loss.why for loss in writing.losses if loss.field == "openai.strict"] == [
         f"{FORMATS.get(name).title} has no place for it"
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.definitions.formats.mcp_words import build_annotations, build_input_schema, list_icons
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, raw
-from tests.definitions.formats.shop import tool, written
+from tests.definitions.formats.shop import tool, write_tools
 
 
 def test_mcp_tells_declared_facts_alone() -> None:
@@ -17,8 +17,8 @@ def test_mcp_tells_declared_facts_alone() -> None:
     stated = tool(
         facts=facts, inferred_facts=tuple(n for n in FACT_NAMES if n not in ("is_read_only", "is_open_world"))
     )
-    assert written("mcp", stated)["tools"][0]["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
-    assert "annotations" not in written("mcp", tool(facts=facts))["tools"][0]
+    assert write_tools("mcp", stated)["tools"][0]["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
+    assert "annotations" not in write_tools("mcp", tool(facts=facts))["tools"][0]
 
 
 @pytest.mark.parametrize(

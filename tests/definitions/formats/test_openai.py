@@ -13,7 +13,7 @@ from ferrule.model.native_definition import native_refs
 from tests.definitions.formats.lists import CHAT_TOOL, FLAT
 
 
-def listed(value: Any) -> list[Any]:
+def list_tools(value: Any) -> list[Any]:
     return list(value)
 
 
@@ -36,7 +36,7 @@ def test_groups_of_functions_stay_groups() -> None:
 def test_a_changed_tool_keeps_what_nobody_knows_of() -> None:
     (read,) = CHAT.read(CHAT_TOOL, "", {}).tools
     changed = msgspec.structs.replace(read.tool, description="Other words.")
-    (written,) = listed(CHAT.write([changed], WriteOptions()).value)
+    (written,) = list_tools(CHAT.write([changed], WriteOptions()).value)
     assert written["x-outer"] == {"a": 1}
     assert written["function"]["x-inner"] == 1
     assert written["function"]["description"] == "Other words."

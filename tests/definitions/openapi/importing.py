@@ -10,7 +10,7 @@ from ferrule.definitions.compiler.read import read
 from ferrule.model.document import Source
 
 
-def bring_in(
+def import_value(
     document: dict[str, Any], choice: OperationChoice | None = None, files: Files | None = None
 ) -> OpenApiImport:
     """The import of a document."""
@@ -22,14 +22,14 @@ def definitions(
 ) -> dict[str, Any]:
     """The front matters that come of a document, by tool id."""
     found: dict[str, Any] = {}
-    for name, text in bring_in(document, choice, files).files.items():
+    for name, text in import_value(document, choice, files).files.items():
         [back] = read(Source(name, text.encode()))
         assert isinstance(back.value, dict)
         found[back.value["tool_id"]] = back.value
     return found
 
 
-def one(
+def import_one(
     operation: dict[str, Any], *, method: str = "post", path: str = "/x", version: str = "3.0.3", **root: Any
 ) -> Any:
     """The definition that comes of one operation."""
@@ -56,5 +56,5 @@ def components(**schemas: Any) -> dict[str, Any]:
 
 def member(schema: Any, version: str = "3.0.3", **root: Any) -> Any:
     """What a schema becomes as a member of a body."""
-    made = one(body({"type": "object", "properties": {"a": schema}}), version=version, **root)
+    made = import_one(body({"type": "object", "properties": {"a": schema}}), version=version, **root)
     return made["interface"]["input"]["properties"]["a"]

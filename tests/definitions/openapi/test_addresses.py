@@ -13,7 +13,7 @@ from tests.definitions.openapi.operations import document_of, messages, operatio
 TWO = [{"url": "https://one.example.com/v1/"}, {"url": "https://two.example.com", "description": "spare"}]
 
 
-def reached(document: OpenApi, *, source: str = "", chosen: str = "", **variables: str) -> tuple[str, bool]:
+def resolve_address(document: OpenApi, *, source: str = "", chosen: str = "", **variables: str) -> tuple[str, bool]:
     address = Addresses(document, source, chosen, variables).resolve(operation_of(document).servers)
     return address.url, address.is_known
 
@@ -31,12 +31,12 @@ def reached(document: OpenApi, *, source: str = "", chosen: str = "", **variable
     ],
 )
 def test_a_server_is_chosen_by_number_by_words_or_by_another_address(chosen: str, url: str) -> None:
-    assert reached(document_of(servers=TWO), chosen=chosen) == (url, True)
+    assert resolve_address(document_of(servers=TWO), chosen=chosen) == (url, True)
 
 
 def test_the_first_of_several_servers_is_taken_and_the_others_are_told() -> None:
     document = document_of(servers=TWO)
-    reached(document)
+    resolve_address(document)
     assert messages(document) == ["the first of several servers is used; not: https://two.example.com"]
 
 
@@ -50,19 +50,19 @@ def test_the_first_of_several_servers_is_taken_and_the_others_are_told() -> None
 )
 def test_variables_are_filled_in(variables: dict[str, Any], given: dict[str, str], url: str) -> None:
     document = document_of(servers=[{"url": "https://{stage}.example.com", "variables": variables}])
-    assert reached(document, **given) == (url, True)
+    assert resolve_address(document, **given) == (url, True)
     assert not document.findings
 
 
 def test_a_variable_without_a_default_is_told() -> None:
     document = document_of(servers=[{"url": "https://{stage}.example.com"}])
-    assert reached(document) == ("https://stage.example.com", True)
+    assert resolve_address(document) == ("https://stage.example.com", True)
     assert messages(document) == ["the variable 'stage' of the server has no default"]
 
 
 def test_a_relative_address_begins_where_the_document_comes_from() -> None:
     document = document_of(servers=[{"url": "../v2"}])
-    assert reached(document, source="https://example.com/docs/api/openapi.json") == (
+    assert resolve_address(document, source="https://example.com/docs/api/openapi.json") == (
         "https://example.com/docs/v2",
         True,
     )
@@ -70,10 +70,10 @@ def test_a_relative_address_begins_where_the_document_comes_from() -> None:
 
 def test_without_a_host_the_address_is_made_up_and_known_to_be() -> None:
     document = document_of(servers=[{"url": "/v2/"}])
-    assert reached(document) == (f"{NOWHERE}/v2", False)
+    assert resolve_address(document) == (f"{NOWHERE}/v2", False)
     assert "does not name the service's host" in messages(document)[0]
 
 
 def test_an_address_is_written_in_characters_that_it_may_have() -> None:
     document = document_of(servers=[{"url": "https://bücher.example:8080/a b/#part"}])
-    assert reached(document) == ("https://xn--bcher-kva.example:8080/a%20b", True)
+    assert resolve_address(document) == ("https://xn--bcher-kva.example:8080/a%20b", True)

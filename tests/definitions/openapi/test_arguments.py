@@ -18,13 +18,13 @@ def parameter(name: str, place: str = "query", schema: Any = TEXT, **more: Any) 
     return {"name": name, "in": place, "schema": schema, **more}
 
 
-def sent(*parameters: dict[str, Any], **operation: Any) -> RequestPlan:
+def plan_arguments(*parameters: dict[str, Any], **operation: Any) -> RequestPlan:
     more = {key: operation.pop(key) for key in ("method", "path") if key in operation}
     return plan_request(*read_all({"parameters": list(parameters), **operation}, **more))
 
 
 def test_of_two_arguments_with_one_name_the_later_is_told_by_its_place() -> None:
-    made = sent(
+    made = plan_arguments(
         parameter("id", "query"),
         parameter("id", "path"),
         path="/pets/{id}",
@@ -40,7 +40,7 @@ def test_of_two_arguments_with_one_name_the_later_is_told_by_its_place() -> None
 
 
 def test_a_name_that_no_argument_may_have_is_made_legal() -> None:
-    made = sent(parameter("X-Trace Id", "header"), parameter("2nd", "query"), method="get")
+    made = plan_arguments(parameter("X-Trace Id", "header"), parameter("2nd", "query"), method="get")
     assert list(made.schema["properties"]) == ["_2nd", "x_trace_id"]
     assert made.transport["x-mapping"]["x_trace_id"] == {"in": "header", "name": "X-Trace Id"}
 
@@ -52,7 +52,7 @@ def test_headers_that_the_sender_sets_are_no_arguments() -> None:
 
 
 def test_a_place_in_the_path_that_nobody_describes_is_text() -> None:
-    made = sent(method="get", path="/pets/{petId}")
+    made = plan_arguments(method="get", path="/pets/{petId}")
     assert made.schema["properties"] == {"petId": {"type": "string", "description": "Pet id."}}
     assert made.schema["required"] == ["petId"]
 
@@ -72,13 +72,13 @@ def test_a_place_in_the_path_that_nobody_describes_is_text() -> None:
 def test_the_style_of_a_query_parameter_is_said_where_it_is_not_the_usual(
     style: str, explode: bool, schema: Any, said: str | None
 ) -> None:
-    made = sent(parameter("q", "query", schema, style=style, explode=explode), method="get")
+    made = plan_arguments(parameter("q", "query", schema, style=style, explode=explode), method="get")
     assert made.transport.get("x-mapping", {}).get("q", {}).get("style") == said
 
 
 def test_a_body_that_must_be_sent_with_get_refuses_the_operation() -> None:
     with pytest.raises(Broken, match="GET requests have none"):
-        sent(method="get", **body(TEXT))
+        plan_arguments(method="get", **body(TEXT))
 
 
 def test_a_body_that_may_be_sent_with_get_is_left_out_and_told() -> None:
@@ -90,7 +90,7 @@ def test_a_body_that_may_be_sent_with_get_is_left_out_and_told() -> None:
 
 
 def test_a_parameters_own_words_win_over_those_of_its_schema() -> None:
-    made = sent(
+    made = plan_arguments(
         parameter(
             "q",
             "query",

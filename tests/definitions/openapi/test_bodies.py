@@ -13,7 +13,7 @@ from tests.definitions.openapi.operations import messages, read_all
 PET = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}
 
 
-def planned(content: dict[str, Any], is_required: bool = True) -> tuple[BodyPlan | None, list[str]]:
+def plan_content(content: dict[str, Any], is_required: bool = True) -> tuple[BodyPlan | None, list[str]]:
     document, schemas, operation = read_all({"requestBody": {"required": is_required, "content": content}})
     assert operation.body is not None
     return plan_body(document, schemas, operation.body, "POST /pets"), messages(document)
@@ -38,18 +38,18 @@ def test_a_media_type_is_one_of_a_few_kinds(media_type: str, kind: str) -> None:
 
 
 def test_json_is_taken_before_all_others_and_they_are_told() -> None:
-    plan, told = planned({"image/png": {}, "text/plain": {}, "application/json": {"schema": PET}})
+    plan, told = plan_content({"image/png": {}, "text/plain": {}, "application/json": {"schema": PET}})
     assert plan is not None and (plan.kind, plan.content_type) == ("json", "")
     assert told == ["of several bodies, application/json is sent; not: text/plain, image/png"]
 
 
 def test_an_unusual_type_of_a_kind_is_said_in_a_header() -> None:
-    plan, _ = planned({"application/vnd.pets+json": {"schema": PET}})
+    plan, _ = plan_content({"application/vnd.pets+json": {"schema": PET}})
     assert plan is not None and plan.content_type == "application/vnd.pets+json"
 
 
 def test_members_of_an_object_stand_for_themselves() -> None:
-    plan, _ = planned({"application/json": {"schema": PET}})
+    plan, _ = plan_content({"application/json": {"schema": PET}})
     assert plan is not None
     assert [(member.name, member.is_required, member.placement) for member in plan.members] == [
         ("name", True, {}),
@@ -58,7 +58,7 @@ def test_members_of_an_object_stand_for_themselves() -> None:
 
 
 def test_an_object_that_may_be_left_out_but_not_by_halves_stays_whole() -> None:
-    plan, _ = planned({"application/json": {"schema": PET}}, is_required=False)
+    plan, _ = plan_content({"application/json": {"schema": PET}}, is_required=False)
     assert plan is not None
     assert [(member.name, member.is_required, member.placement) for member in plan.members] == [
         ("body", False, {"whole": True})
@@ -82,15 +82,15 @@ def test_only_plain_closed_objects_are_flat(schema: dict[str, Any], expected: bo
 
 def test_a_kind_that_cannot_be_written_refuses_a_body_that_must_be_sent() -> None:
     with pytest.raises(Broken, match="multipart/mixed, which is not supported"):
-        planned({"multipart/mixed": {}})
-    plan, told = planned({"multipart/mixed": {}}, is_required=False)
+        plan_content({"multipart/mixed": {}})
+    plan, told = plan_content({"multipart/mixed": {}}, is_required=False)
     assert plan is None and told == ["the body of POST /pets is multipart/mixed; it is ignored"]
 
 
 def test_a_part_of_bytes_is_an_attachment_and_any_other_a_value() -> None:
     properties = {"photo": {}, "note": {"type": "string"}}
     encoding = {"photo": {"contentType": "image/png"}}
-    plan, _ = planned(
+    plan, _ = plan_content(
         {"multipart/form-data": {"schema": {"type": "object", "properties": properties}, "encoding": encoding}}
     )
     assert plan is not None

@@ -16,7 +16,7 @@ from tests.definitions.openapi.operations import document_of, heading_of
 AROUND = DocumentContext("Pets", "1.2.0", "shop", "2026-01-31")
 
 
-def written(
+def write_file(
     operation: dict[str, Any] | None = None, around: DocumentContext = AROUND, **more: Any
 ) -> tuple[dict[str, Any], str]:
     """The front matter of a tool's file, and its whole text."""
@@ -30,7 +30,7 @@ def written(
 
 
 def test_a_file_says_what_the_operation_says() -> None:
-    value, text = written({"operationId": "listPets", "summary": "List pets", "tags": ["a", "b", "a"]}, method="get")
+    value, text = write_file({"operationId": "listPets", "summary": "List pets", "tags": ["a", "b", "a"]}, method="get")
     assert (value["tool_id"], value["version"], value["status"], value["type"]) == (
         "list_pets",
         "1.2.0",
@@ -53,25 +53,25 @@ def test_a_file_says_what_the_operation_says() -> None:
 def test_the_status_says_whether_a_tool_can_be_called(
     operation: dict[str, Any], more: dict[str, Any], status: str
 ) -> None:
-    value, _ = written(operation, **more)
+    value, _ = write_file(operation, **more)
     assert value["status"] == status
     assert ("last_updated" in value["meta"]) is (status == "deprecated")
 
 
 def test_a_version_that_is_no_release_becomes_the_first_one() -> None:
-    value, _ = written(around=AROUND._replace(api_version="v1-beta"))
+    value, _ = write_file(around=AROUND._replace(api_version="v1-beta"))
     assert value["version"] == "1.0.0"
 
 
 def test_a_tool_that_changes_something_says_so() -> None:
-    value, _ = written(method="delete")
+    value, _ = write_file(method="delete")
     assert value["use_guidance"]["side_effects"] == "Deletes data in Pets, which may not be undone."
     assert value["x-ferrule"]["facts"]["is_destructive"] is True
 
 
 def test_an_example_of_what_is_sent_is_shown_below() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
-    _, text = written(body(schema, example={"name": "Rex"}))
+    _, text = write_file(body(schema, example={"name": "Rex"}))
     assert '```json\n{"name": "Rex"}\n```' in text
 
 

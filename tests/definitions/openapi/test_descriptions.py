@@ -20,7 +20,7 @@ from tests.definitions.openapi.operations import document_of, operation_of, read
 LIST = {"type": "array", "items": {"type": "string"}}
 
 
-def described(paging: dict[str, Any] | None = None, **operation: Any) -> str:
+def describe(paging: dict[str, Any] | None = None, **operation: Any) -> str:
     return build_description(operation_of(document_of(operation, method="get")), "Pets", paging or {})
 
 
@@ -36,21 +36,21 @@ def paging(*names: str, answer: Any = None, headers: Any = None) -> dict[str, An
 
 
 def test_one_sentence_is_joined_by_where_the_call_goes() -> None:
-    assert described(summary="Lists pets") == "Lists pets. Calls GET /pets of Pets."
+    assert describe(summary="Lists pets") == "Lists pets. Calls GET /pets of Pets."
 
 
 def test_a_summary_that_the_description_repeats_is_said_once() -> None:
-    assert described(summary="Lists pets", description="Lists pets. Sorted by age.") == "Lists pets. Sorted by age."
-    assert described(summary="All pets", description="Sorted by age.") == "All pets. Sorted by age."
+    assert describe(summary="Lists pets", description="Lists pets. Sorted by age.") == "Lists pets. Sorted by age."
+    assert describe(summary="All pets", description="Sorted by age.") == "All pets. Sorted by age."
 
 
 def test_a_long_description_keeps_five_sentences() -> None:
-    text = described(description="One. Two, e.g. this. Three. Four. Five. Six.", deprecated=True)
+    text = describe(description="One. Two, e.g. this. Three. Four. Five. Six.", deprecated=True)
     assert text == "One. Two, e.g. this. Three. Four. It is deprecated."
 
 
 def test_without_any_words_the_id_speaks() -> None:
-    assert described(operationId="listPets").startswith("List pets.")
+    assert describe(operationId="listPets").startswith("List pets.")
 
 
 def test_markup_is_taken_off() -> None:
@@ -93,5 +93,5 @@ def test_links_in_a_header_are_pages_too() -> None:
 def test_paging_is_said_in_a_sentence() -> None:
     said = {"style": "cursor", "argument": "after", "next": "/meta/next"}
     assert describe_paging(said) == "Answers come in pages; ask for the next one with `after` from `meta.next`."
-    assert described(said, summary="Lists pets").endswith("from `meta.next`.")
+    assert describe(said, summary="Lists pets").endswith("from `meta.next`.")
     assert describe_paging({"style": "link"}) == ""

@@ -12,7 +12,7 @@ from tests.definitions.openapi.operations import document_of, heading_of, messag
 SERVER = [{"url": "https://pets.example.com/v1"}]
 
 
-def drafted(operation: dict[str, Any] | None = None, **more: Any) -> OperationDraft:
+def draft_operation(operation: dict[str, Any] | None = None, **more: Any) -> OperationDraft:
     document = document_of(operation, **{"servers": SERVER, **more})
     drafting = Drafter(document)
     heading = heading_of(document)
@@ -27,18 +27,18 @@ def drafted(operation: dict[str, Any] | None = None, **more: Any) -> OperationDr
     ],
 )
 def test_the_method_tells_what_a_tool_does_to_the_world(method: str, facts: dict[str, bool]) -> None:
-    draft = drafted(method=method)
+    draft = draft_operation(method=method)
     assert {name: getattr(draft.facts, name) for name in facts} == facts
     assert encode_facts(draft.facts) == facts
     assert "is_read_only" in draft.inferred_facts
 
 
 def test_a_method_that_says_nothing_leaves_the_facts_as_nobody_states_them() -> None:
-    assert encode_facts(drafted(method="post").facts) == {}
+    assert encode_facts(draft_operation(method="post").facts) == {}
 
 
 def test_the_transport_says_where_a_call_goes() -> None:
-    draft = drafted({"operationId": "addPet"}, path="/pets/{id}")
+    draft = draft_operation({"operationId": "addPet"}, path="/pets/{id}")
     assert draft.transport == {
         "type": "rest-api",
         "base_url": "https://pets.example.com/v1",
@@ -57,14 +57,14 @@ def test_the_transport_says_where_a_call_goes() -> None:
 
 
 def test_a_bare_slash_takes_the_end_of_the_address() -> None:
-    transport = drafted(path="/").transport
+    transport = draft_operation(path="/").transport
     assert (transport["base_url"], transport["endpoint"]) == ("https://pets.example.com", "POST /v1/")
 
 
 def test_a_tool_without_host_or_credentials_is_not_ready() -> None:
-    assert drafted().is_ready
-    assert not drafted(servers=[]).is_ready
-    assert not drafted({"security": [{"gone": []}]}).is_ready
+    assert draft_operation().is_ready
+    assert not draft_operation(servers=[]).is_ready
+    assert not draft_operation({"security": [{"gone": []}]}).is_ready
 
 
 def test_no_two_operations_share_a_name_and_an_id_used_twice_is_told() -> None:

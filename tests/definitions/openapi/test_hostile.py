@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.app.imports.openapi import OperationChoice, import_document
 from ferrule.definitions.formats.openapi import FORMAT
-from tests.definitions.openapi.importing import body, bring_in, components
+from tests.definitions.openapi.importing import body, components, import_value
 
 
 def document(schema: Any, **schemas: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ BOMBS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_of_references_do_not_go_off(name: str) -> None:
     began = time.process_time()
-    made = bring_in(document(ref("S0"), **BOMBS[name]))
+    made = import_value(document(ref("S0"), **BOMBS[name]))
     assert made.score.tools == 1
     assert len(next(iter(made.files.values()))) < 1_000_000
     assert time.process_time() - began < 20
@@ -85,7 +85,7 @@ def test_deep_nesting_is_refused_or_cut() -> None:
     nested: Any = {"type": "string"}
     for _ in range(40):
         nested = {"type": "object", "properties": {"a": nested}}
-    assert bring_in(document(nested)).score.tools == 1
+    assert import_value(document(nested)).score.tools == 1
     deep = b'{"openapi": "3.1.0", "paths": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}"
     made = import_document(deep, "a.json")
     assert made.files == {} and made.findings
@@ -116,5 +116,5 @@ def test_numbers_and_texts_that_nobody_can_write_do_no_harm() -> None:
             "<<": {"type": "string"},
         },
     }
-    made = bring_in(document(schema))
+    made = import_value(document(schema))
     assert made.score.tools == 1

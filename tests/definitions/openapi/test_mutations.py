@@ -42,7 +42,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> dict[str, Any]:
+def damaged_documents(draw: st.DrawFn) -> dict[str, Any]:
     """A good document with something wrong in it."""
     document: dict[str, Any] = copy.deepcopy(draw(st.sampled_from(ALL)))
     for _ in range(draw(st.integers(1, 4))):
@@ -65,7 +65,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
     return document
 
 
-@given(damaged())
+@given(damaged_documents())
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_document_gives_tools_or_findings(document: dict[str, Any]) -> None:
     made = import_document(json.dumps(document, indent=1).encode(), "openapi.json")
@@ -78,7 +78,7 @@ def test_a_damaged_document_gives_tools_or_findings(document: dict[str, Any]) ->
         assert isinstance(back.value, dict) and f"{back.value['tool_id']}.tool.md" == name
 
 
-@given(damaged())
+@given(damaged_documents())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_document_can_be_read_as_a_format_and_written_again(document: dict[str, Any]) -> None:
     reading = FORMAT.read(document, "", {})

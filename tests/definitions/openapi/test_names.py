@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.definitions.openapi.names import build_name, is_plural, shorten_name, singularize, take_unique
+from ferrule.definitions.openapi.names import MOST, build_name, is_plural, shorten_name, singularize, take_unique
 from tests.definitions.openapi.operations import document_of, heading_of
 
 

@@ -16,7 +16,7 @@ from tests.definitions.openapi.importing import body
 from tests.definitions.openapi.operations import document_of, operation_of
 
 
-def alone(operation: dict[str, Any], *schemes: str, server: str = "", **more: Any) -> dict[str, Any]:
+def write_alone(operation: dict[str, Any], *schemes: str, server: str = "", **more: Any) -> dict[str, Any]:
     document = document_of(operation, **more)
     return ModernWriter(document).write_document(operation_of(document), server, schemes)
 
@@ -31,14 +31,14 @@ def test_only_the_schemas_that_are_needed_come_along() -> None:
         "Toy": {"type": "string"},
         "Other": {"type": "string"},
     }
-    made = alone(body({"$ref": "#/components/schemas/Pet"}), components={"schemas": schemas})
+    made = write_alone(body({"$ref": "#/components/schemas/Pet"}), components={"schemas": schemas})
     assert sent(made) == {"$ref": "#/components/schemas/Pet"}
     assert sorted(made["components"]["schemas"]) == ["Pet", "Toy"]
     assert made["openapi"] == "3.1.1"
 
 
 def test_a_reference_that_leads_nowhere_is_taken_out() -> None:
-    made = alone(body({"$ref": "#/components/schemas/Gone", "description": "Left."}))
+    made = write_alone(body({"$ref": "#/components/schemas/Gone", "description": "Left."}))
     assert sent(made) == {"description": "Left."}
     assert "components" not in made
 
@@ -55,8 +55,8 @@ def test_a_reference_that_leads_nowhere_is_taken_out() -> None:
     ],
 )
 def test_words_of_older_versions_are_those_of_3_1(old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert sent(alone(body(old), version="3.0.3")) == new
-    assert sent(alone(body(old), version="3.1.0")) == old
+    assert sent(write_alone(body(old), version="3.0.3")) == new
+    assert sent(write_alone(body(old), version="3.1.0")) == old
 
 
 def test_security_schemes_of_swagger_are_renewed() -> None:
@@ -65,7 +65,7 @@ def test_security_schemes_of_swagger_are_renewed() -> None:
         "login": {"type": "oauth2", "flow": "accessCode", "tokenUrl": "https://id.example.com", "scopes": {"read": ""}},
         "other": {"type": "basic"},
     }
-    made = alone({}, "plain", "login", version="2.0", securityDefinitions=known)
+    made = write_alone({}, "plain", "login", version="2.0", securityDefinitions=known)
     flow = {"tokenUrl": "https://id.example.com", "scopes": {"read": ""}}
     assert made["components"]["securitySchemes"] == {
         "plain": {"type": "http", "scheme": "basic"},
@@ -76,13 +76,13 @@ def test_security_schemes_of_swagger_are_renewed() -> None:
 def test_a_usual_style_is_not_said_and_an_unusual_one_is() -> None:
     usual = {"name": "a", "in": "query", "style": "form", "explode": True, "schema": {"type": "string"}}
     odd = {"name": "b", "in": "query", "style": "pipeDelimited", "schema": {"type": "array"}}
-    first, second = alone({"parameters": [usual, odd]})["paths"]["/pets"]["post"]["parameters"]
+    first, second = write_alone({"parameters": [usual, odd]})["paths"]["/pets"]["post"]["parameters"]
     assert first == {"name": "a", "in": "query", "schema": {"type": "string"}}
     assert second["style"] == "pipeDelimited" and "explode" not in second
 
 
 def test_own_words_come_along_but_for_those_of_ferrule() -> None:
-    made = alone({"x-audience": "public", "x-ferrule": {}}, server="https://pets.example.com")
+    made = write_alone({"x-audience": "public", "x-ferrule": {}}, server="https://pets.example.com")
     operation = made["paths"]["/pets"]["post"]
     assert operation["x-audience"] == "public" and "x-ferrule" not in operation
     assert operation["responses"] == {"default": {"description": "What the service answers."}}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ferrule.app.imports.openapi import import_document
-from tests.definitions.openapi.importing import body, bring_in, components, definitions, one
+from tests.definitions.openapi.importing import body, components, definitions, import_one, import_value
 
 
 def with_ref(ref: str, **root: Any) -> dict[str, Any]:
@@ -23,7 +23,9 @@ def with_ref(ref: str, **root: Any) -> dict[str, Any]:
 
 
 def test_pointers_have_escapes() -> None:
-    made = one(body({"$ref": "#/components/schemas/a~1b~0c%20d"}), **components(**{"a/b~c d": {"type": "string"}}))
+    made = import_one(
+        body({"$ref": "#/components/schemas/a~1b~0c%20d"}), **components(**{"a/b~c d": {"type": "string"}})
+    )
     assert made["interface"]["input"]["properties"]["body"]["type"] == "string"
 
 
@@ -46,7 +48,7 @@ def test_what_leads_out_of_the_document_is_told_and_not_followed(ref: str) -> No
         asked.append(name)
         return None
 
-    made = bring_in(with_ref(ref), files=files)
+    made = import_value(with_ref(ref), files=files)
     assert made.score.tools == 1
     assert any(each.rule == "OAS-2" and each.hint for each in made.findings)
     assert asked == (["beside.json"] if ref == "beside.json" else [])
@@ -72,7 +74,7 @@ def test_circles_end() -> None:
         "C": {"allOf": [{"$ref": "#/components/schemas/C"}]},
     }
     for name in loops:
-        made = bring_in(with_ref(f"#/components/schemas/{name}", **components(**loops)))
+        made = import_value(with_ref(f"#/components/schemas/{name}", **components(**loops)))
         assert made.score.tools == 1
 
 

@@ -36,7 +36,7 @@ DOCUMENT: dict[str, Any] = {
 SCHEMAS = "#/components/schemas/"
 
 
-def told(references: References, ref: object) -> str:
+def error_of(references: References, ref: object) -> str:
     """What is said about a reference that cannot be followed."""
     with pytest.raises(Broken) as caught:
         references.follow(ref, ("paths", "/a"))
@@ -84,7 +84,7 @@ def test_a_target_says_where_it_stands() -> None:
     ],
 )
 def test_a_reference_that_leads_nowhere_is_told(ref: object, message: str) -> None:
-    assert message in told(References(DOCUMENT), ref)
+    assert message in error_of(References(DOCUMENT), ref)
 
 
 def test_files_beside_the_document_are_read_once_and_their_references_are_theirs() -> None:
@@ -108,7 +108,7 @@ def test_files_beside_the_document_are_read_once_and_their_references_are_theirs
     assert references.follow(animal.value["p"]["$ref"], ()).value == NAME
     assert references.follow("parts/pet.yaml#/Home", ()).value == {"const": 1}
     assert asked == ["parts/pet.yaml", "tag.yaml"]
-    assert "cannot be read" in told(references, "absent.yaml#/a")
+    assert "cannot be read" in error_of(references, "absent.yaml#/a")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_files_elsewhere_are_never_asked_for(ref: str) -> None:
     def load(name: str) -> Any:
         raise AssertionError(name)
 
-    assert "points out of the document" in told(References({}, load), ref)
+    assert "points out of the document" in error_of(References({}, load), ref)
 
 
 def test_words_of_a_discriminator_lead_to_the_file_they_are_written_in() -> None:
@@ -182,5 +182,5 @@ def test_schemas_with_an_address_of_their_own_are_read_as_json_schema_reads_them
     )
     assert references.follow(shop["pet"]["$ref"], ()) == references.follow("#/components/schemas/Pet", ())
     assert references.follow(shop["name"]["$ref"], ()).value == {"const": "inner"}
-    assert "points out of the document" in told(references, "https://x.example/other.json")
+    assert "points out of the document" in error_of(references, "https://x.example/other.json")
     assert pet["$id"] == "https://x.example/pet.json", "the document itself is not changed"

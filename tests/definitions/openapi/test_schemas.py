@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.schema.walk import positions
-from tests.definitions.openapi.importing import body, bring_in, components, member, one
+from tests.definitions.openapi.importing import body, components, import_one, import_value, member
 
 
 def test_all_of_is_merged() -> None:
@@ -55,7 +55,7 @@ def test_read_only_members_are_not_sent_and_write_only_ones_do_not_come_back() -
         },
     }
     answer = {"responses": {"200": {"description": "It.", "content": {"application/json": {"schema": schema}}}}}
-    made = one({**body(schema), **answer})["interface"]
+    made = import_one({**body(schema), **answer})["interface"]
     assert made["input"]["required"] == ["secret", "name"] and "id" not in made["input"]["properties"]
     assert made["output"]["required"] == ["id", "name"] and "secret" not in made["output"]["properties"]
 
@@ -82,13 +82,13 @@ def test_schemas_that_are_too_large_are_cut() -> None:
         "paths": {"/x": {"post": {**body({"$ref": "#/components/schemas/S0"}), "responses": {}}}},
         **components(**many),
     }
-    made = bring_in(document)
+    made = import_value(document)
     assert made.score.tools == 1 and len(next(iter(made.files.values()))) < 200_000
     assert any("large or contains itself" in each.message for each in made.findings)
 
 
 def test_no_reference_is_left() -> None:
-    made = one(
+    made = import_one(
         body({"$ref": "#/components/schemas/N"}),
         **components(N={"anyOf": [{"$ref": "#/components/schemas/N"}, {"type": "string"}]}),
     )

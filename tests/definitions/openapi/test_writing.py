@@ -37,7 +37,7 @@ def tool(properties: dict[str, Any] | None = None, **transport: Any) -> Tool:
     return compile_tool(written, "crm")
 
 
-def called(properties: dict[str, Any] | None = None, **transport: Any) -> WrittenOperation:
+def write_operation(properties: dict[str, Any] | None = None, **transport: Any) -> WrittenOperation:
     made = build_rest_operation(tool(properties, **transport), "add-note")
     assert made is not None
     return made
@@ -51,7 +51,7 @@ def test_any_tool_is_a_body_sent_by_post() -> None:
 
 
 def test_arguments_stand_where_the_transport_puts_them() -> None:
-    made = called(
+    made = write_operation(
         {"who": TEXT, "tags": {"type": "array"}, "text": TEXT},
         endpoint="POST /people/{id}/notes",
         **{"x-mapping": {"who": {"in": "path", "name": "id"}, "tags": {"in": "query", "style": "pipe"}}},
@@ -63,12 +63,12 @@ def test_arguments_stand_where_the_transport_puts_them() -> None:
 
 
 def test_a_whole_body_is_the_argument_itself() -> None:
-    made = called({"all": {"type": "array"}}, **{"x-mapping": {"all": {"in": "body", "whole": True}}})
+    made = write_operation({"all": {"type": "array"}}, **{"x-mapping": {"all": {"in": "body", "whole": True}}})
     assert made.operation["requestBody"] == {"content": {"application/json": {"schema": {"type": "array"}}}}
 
 
 def test_a_file_is_bytes() -> None:
-    made = called(
+    made = write_operation(
         {"photo": {"description": "It."}}, **{"x-mapping": {"photo": {"in": "file", "content_type": "image/png"}}}
     )
     media = made.operation["requestBody"]["content"]["multipart/form-data"]
@@ -106,6 +106,6 @@ def test_what_openapi_cannot_say_is_no_operation(transport: dict[str, Any]) -> N
     ],
 )
 def test_credentials_are_security_schemes(credentials: dict[str, Any], schemes: dict[str, Any]) -> None:
-    made = called(credentials=credentials)
+    made = write_operation(credentials=credentials)
     assert made.schemes == schemes
     assert made.operation.get("security", [{}]) == [{name: [] for name in schemes}]

@@ -27,7 +27,7 @@ from ferrule.testing import memory_app
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.openapi.scoring.documents import MANY, METHODS, Document, documents
 from tests.definitions.openapi.scoring.sampling import Sampler
-from tests.definitions.openapi.scoring.server import SECRET, Service, running
+from tests.definitions.openapi.scoring.server import SECRET, FakeService, running_service
 from tests.runtime.executors.rest.server import settings
 from tests.runtime.executors.rest.tools import ALLOW
 
@@ -58,7 +58,7 @@ class Score(msgspec.Struct, frozen=True):
     check_warnings: int
 
 
-class Told(msgspec.Struct):
+class DocumentScore(msgspec.Struct):
     """A score, and everything that was said on the way."""
 
     score: Score
@@ -88,7 +88,7 @@ def _item(value: Any, item: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else item
 
 
-async def told_of(document: Document) -> Told:
+async def score_document(document: Document) -> DocumentScore:
     """Take one document all the way."""
     value = document.value
     taken = import_document(document.data, f"https://docs.example/{document.name}", OperationChoice(date="2026-01-01"))
@@ -116,7 +116,7 @@ async def told_of(document: Document) -> Told:
         len(errors),
         sum(each.severity.value == "warning" for each in report.diagnostics),
     )
-    return Told(score, diagnostics, findings, failures)
+    return DocumentScore(score, diagnostics, findings, failures)
 
 
 def _report(taken: OpenApiImport) -> Any:
@@ -132,7 +132,7 @@ async def _called(value: dict[str, Any], taken: OpenApiImport) -> tuple[int, lis
     """How many tools were called, what went wrong, and with which."""
     failures: list[str] = []
     failed: set[str] = set()
-    async with running(value) as (service, url):
+    async with running_service(value) as (service, url):
         texts = {name: _ADDRESS.sub(lambda match: f"{match[1]}{url}", text) for name, text in taken.files.items()}
         environment = {name: SECRET for text in texts.values() for name in _variables(text)}
         async with memory_app(definitions=texts, settings=settings(), environment=environment, policy=ALLOW) as app:
@@ -149,7 +149,7 @@ async def _called(value: dict[str, Any], taken: OpenApiImport) -> tuple[int, lis
     return len(entries), failures, failed
 
 
-async def _call(surface: Any, name: str, tool: Tool, seed: int, share: float, service: Service) -> str:
+async def _call(surface: Any, name: str, tool: Tool, seed: int, share: float, service: FakeService) -> str:
     """Call a tool once; what went wrong."""
     arguments = arguments_of(tool, seed, share)
     if arguments is None:
@@ -181,16 +181,16 @@ def _variables(text: str) -> Iterator[str]:
     yield from re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", text)
 
 
-def scored(names: list[str] | None = None) -> list[Told]:
+def score_all(names: list[str] | None = None) -> list[DocumentScore]:
     """All documents, or some."""
 
-    async def main() -> list[Told]:
-        return [await told_of(each) for each in documents() if not names or each.name in names]
+    async def main() -> list[DocumentScore]:
+        return [await score_document(each) for each in documents() if not names or each.name in names]
 
     return asyncio.run(main())
 
 
-def kept() -> dict[str, Score]:
+def load_scores() -> dict[str, Score]:
     """What was kept last, by document."""
     return {each.document: each for each in msgspec.json.decode(KEPT.read_bytes(), type=list[Score])}
 
@@ -198,7 +198,7 @@ def kept() -> dict[str, Score]:
 def main() -> int:
     """The command line."""
     names = [word for word in sys.argv[1:] if not word.startswith("--")]
-    told = scored(names)
+    told = score_all(names)
     for each in told:
         print(" ".join(f"{key}={value}" for key, value in msgspec.structs.asdict(each.score).items()))
         for line in (*each.diagnostics, *each.findings, *each.failures) if names else each.failures[:3]:

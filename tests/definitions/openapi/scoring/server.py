@@ -24,7 +24,7 @@ _IGNORED = frozenset({"accept", "content-type", "authorization"})
 """Headers that are not described as parameters."""
 
 
-class Service:
+class FakeService:
     """Judges requests."""
 
     def __init__(self, document: dict[str, Any]) -> None:
@@ -340,9 +340,9 @@ def _covers(pattern: str, kind: str) -> bool:
 
 
 @asynccontextmanager
-async def running(document: dict[str, Any]) -> AsyncIterator[tuple[Service, str]]:
+async def running_service(document: dict[str, Any]) -> AsyncIterator[tuple[FakeService, str]]:
     """The service of a document, and its address."""
-    service = Service(document)
+    service = FakeService(document)
     async with serving(service.answering) as server:
         yield service, server.url
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.definitions.openapi.scoring.decoding import Wrong
 from tests.definitions.openapi.scoring.documents import documents
-from tests.definitions.openapi.scoring.server import SECRET, Service
+from tests.definitions.openapi.scoring.server import SECRET, FakeService
 from tests.runtime.executors.rest.server import Seen
 
 VALUES = {document.name: document.value for document in documents() if not document.is_broken}
@@ -17,8 +17,8 @@ KEY = {"x-api-key": SECRET}
 TYPE = {"content-type": "application/json"}
 
 
-def checked(name: str, method: str, target: str, headers: dict[str, str] | None = None, body: bytes = b"") -> str:
-    return Service(VALUES[name]).checked(Seen(method, target, headers or {}, body)).label
+def check_request(name: str, method: str, target: str, headers: dict[str, str] | None = None, body: bytes = b"") -> str:
+    return FakeService(VALUES[name]).checked(Seen(method, target, headers or {}, body)).label
 
 
 GOOD: list[tuple[str, str, str, dict[str, str], bytes]] = [
@@ -58,7 +58,7 @@ GOOD: list[tuple[str, str, str, dict[str, str], bytes]] = [
 def test_what_obeys_the_document_is_answered(
     name: str, method: str, target: str, headers: dict[str, str], body: bytes
 ) -> None:
-    assert checked(name, method, target, headers, body).startswith(method)
+    assert check_request(name, method, target, headers, body).startswith(method)
 
 
 WRONG: list[tuple[str, str, str, str, dict[str, str], bytes]] = [
@@ -98,7 +98,7 @@ def test_what_does_not_is_refused(
     word: str, name: str, method: str, target: str, headers: dict[str, str], body: bytes
 ) -> None:
     with pytest.raises(Wrong, match=f"(?i){word}"):
-        checked(name, method, target, headers, body)
+        check_request(name, method, target, headers, body)
 
 
 def test_parts_are_what_the_document_says() -> None:
@@ -107,7 +107,7 @@ def test_parts_are_what_the_document_says() -> None:
             f'--b\r\nContent-Disposition: form-data; name="{name}"{extra}\r\n{text}\r\n' for name, extra, text in parts
         )
         heads = {"content-type": "multipart/form-data; boundary=b"}
-        return checked("multipart.yaml", "POST", "/albums/1/photos", heads, f"{lines}--b--\r\n".encode())
+        return check_request("multipart.yaml", "POST", "/albums/1/photos", heads, f"{lines}--b--\r\n".encode())
 
     photo = ("photos", '; filename="a.png"', "Content-Type: image/png\r\n\r\nx")
     assert sent(photo, ("rating", "", "\r\n5"), ("meta", "", 'Content-Type: application/json\r\n\r\n{"place":"x"}'))
@@ -124,7 +124,7 @@ def test_parts_are_what_the_document_says() -> None:
 
 @pytest.mark.parametrize("name", sorted(VALUES))
 def test_every_operation_has_an_answer_that_fits_its_own_schema(name: str) -> None:
-    service = Service(VALUES[name])
+    service = FakeService(VALUES[name])
     for operation in service.reading.operations[:40]:
         head, _, body = service._sample(operation, operation.method).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 2")
