@@ -1,4 +1,4 @@
-"""What a call of a generated client may end with instead of a result: an error for each class of errors."""
+"""Errors of a generated client's calls: one for each of Ferrule's error classes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class PendingError(CallError):
 
     @property
     def awaits_approval(self) -> bool:
-        """Whether a person has to allow it."""
+        """True while a person has to allow the call."""
         return self.state == "awaiting_approval"
 
 
@@ -150,7 +150,7 @@ class PolicyBlockedError(CallError):
 
 
 class CanceledError(CallError):
-    """Somebody canceled it."""
+    """The call was canceled."""
 
     error_class = "canceled"
 

@@ -60,7 +60,7 @@ class CallProgress:
 
 
 class CallOptions(TypedDict, total=False):
-    """What may be said about a call beside its input."""
+    """Options of a call, beside its input."""
 
     timeout_seconds: float | None
     """After that long it is canceled."""
@@ -77,24 +77,24 @@ class Caller(ABC):
     """Calls tools. Generated functions take one."""
 
     async def call(self, tool: str, arguments: object, gives: Any = Any, **options: Unpack[CallOptions]) -> Any:
-        """The result of a tool as the type `gives`, which may be any that stubs have. Raises CallError.
+        """Returns the result of a tool as the type `gives`, which may be any that stubs have. Raises CallError.
 
         When the task is canceled, or the time is over, the call is canceled too.
         """
         return read_value(await self._start_call(tool, to_plain(arguments), options), gives)
 
     async def result(self, invocation_id: str, gives: Any = Any, *, wait_seconds: float = 0.0) -> Any:
-        """The result of an earlier call. Raises PendingError if it has not ended after that time, and any other CallError that
-        the call has ended with."""
+        """Returns the result of an earlier call. Raises PendingError if it has not ended after that time, and any other
+        CallError that the call has ended with."""
         return read_value(await self._fetch_state(invocation_id, wait_seconds), gives)
 
     @abstractmethod
     async def _start_call(self, tool: str, arguments: Any, options: CallOptions) -> CallState:
-        """How a new call stands when it has ended, or nobody waits for it any more."""
+        """Returns how a new call stands when it has ended, or nobody waits for it any more."""
 
     @abstractmethod
     async def _fetch_state(self, invocation_id: str, wait_seconds: float) -> CallState:
-        """How a call stands that is there already, after some time if it has not ended."""
+        """Returns how a call stands that is there already, after some time if it has not ended."""
 
 
 class SurfaceCaller(Caller):
@@ -170,11 +170,11 @@ class HttpCaller(Caller):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Closes the connections."""
         await self._client.aclose()
 
     async def cancel(self, invocation_id: str, reason: str = "") -> bool:
-        """Cancel a call; whether it took notice. Raises CallError."""
+        """Cancels a call; whether it took notice. Raises CallError."""
         body = msgspec.json.encode({"reason": reason} if reason else {})
         async with self._exchange("POST", _call_path(invocation_id, "/cancel"), {}, body) as answer:
             return bool((await _read_state(answer)).get("is_acknowledged"))
@@ -196,7 +196,7 @@ class HttpCaller(Caller):
             raise
 
     async def _follow_call(self, body: bytes, options: CallOptions, begun: asyncio.Future[str]) -> CallState:
-        """How a call ends. Where it waits for a person, it is waited for as long as the caller wants to."""
+        """Returns how a call ends. Where it waits for a person, it is waited for as long as the caller wants to."""
         loop = asyncio.get_running_loop()
         wait_seconds = options.get("wait_seconds") or 0.0
         until, identity, patience = 0.0, "", asyncio.timeout(None)
@@ -219,7 +219,7 @@ class HttpCaller(Caller):
     async def _stream_states(
         self, body: bytes, options: CallOptions, begun: asyncio.Future[str]
     ) -> AsyncGenerator[CallState, None]:
-        """How a call stands, as often as it ends or begins to wait for a person."""
+        """Returns how a call stands, as often as it ends or begins to wait for a person."""
         hear, key = options.get("on_progress"), options.get("idempotency_key")
         headers = {**self._run, "Accept": "text/event-stream, application/json;q=0.9", "Accept-Encoding": "identity"}
         headers |= {"Idempotency-Key": key} if key is not None else {}
@@ -252,7 +252,7 @@ class HttpCaller(Caller):
             await asyncio.sleep(min(_PAUSE_SECONDS, left))
 
     async def _give_up(self, work: asyncio.Future[CallState], begun: asyncio.Future[str], reason: str) -> str:
-        """Cancel a call at the server, which first has to say what it is called."""
+        """Cancels a call at the server, which first has to say what it is called."""
         identity = ""
         with contextlib.suppress(CallError, TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
@@ -270,7 +270,7 @@ class HttpCaller(Caller):
     async def _exchange(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
     ) -> AsyncIterator[Response]:
-        """One request and the head of its answer. Raises TransportError."""
+        """Yields one request and the head of its answer. Raises TransportError."""
         target = self._target._replace(path=self._target.path.rstrip("/") + path)
         try:
             async with await self._client.send(
@@ -293,7 +293,7 @@ class _Event(NamedTuple):
 
 
 async def _read_events(answer: Response) -> AsyncGenerator[_Event, None]:
-    """The events of a stream, as they arrive."""
+    """Yields the events of a stream, as they arrive."""
     name, data, rest = "message", list[str](), b""
     async for piece in answer.pieces():
         *lines, rest = (rest + piece).split(b"\n")
@@ -310,7 +310,7 @@ async def _read_events(answer: Response) -> AsyncGenerator[_Event, None]:
 
 
 async def _read_state(answer: Response) -> CallState:
-    """What the server says. Raises CallError for a request that it refused."""
+    """Reads the server's response. Raises CallError for a request that it refused."""
     said = _decode_object(await answer.read(_MOST_BYTES))
     if answer.status >= 400 and "result" not in said:
         raise _make_refusal(answer, said)
@@ -330,7 +330,7 @@ def _make_refusal(answer: Response, said: CallState) -> CallError:
 
 
 def _decode_object(data: bytes | str) -> CallState:
-    """An object of JSON. Raises TransportError."""
+    """Returns an object of JSON. Raises TransportError."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -341,7 +341,7 @@ def _decode_object(data: bytes | str) -> CallState:
 
 
 def _read_progress(data: CallState) -> CallProgress:
-    """What an event says about how far a call is."""
+    """Reads the progress of a call from an event."""
     percent, steps = data.get("percent"), data.get("total_steps")
     return CallProgress(
         message=str(data.get("message") or ""),
@@ -353,12 +353,12 @@ def _read_progress(data: CallState) -> CallProgress:
 
 
 def _has_ended(state: CallState) -> bool:
-    """Whether there is a result, good or bad."""
+    """Tells whether there is a result, good or bad."""
     return isinstance(state.get("result"), dict)
 
 
 def read_value(state: CallState, gives: Any) -> Any:
-    """The value of a call, read as a type. Raises CallError for a call that did not end well."""
+    """Returns the value of a call, read as a type. Raises CallError for a call that did not end well."""
     identity = str(state.get("invocation_id", ""))
     result = state.get("result")
     if not isinstance(result, dict):
@@ -375,7 +375,8 @@ def read_value(state: CallState, gives: Any) -> Any:
 
 
 def _read_content(result: CallState, gives: Any) -> Any:
-    """A value that was neither text nor null is there as such. A text stays a text, unless only what it says as JSON fits."""
+    """Returns a value that was neither text nor null is there as such. A text stays a text, unless only what it says as
+    JSON fits."""
     if result.get("structured_content") is not None:
         return result["structured_content"]
     content = result.get("content")

@@ -15,7 +15,7 @@ except ImportError as error:
 
 
 def tools(surface: SurfaceHandle | SyncSurface, provider: str = "openai") -> list[StructuredTool]:
-    """The tools that a surface shows now; ask again after a search or a change. `provider`: whose models will use them.
+    """Returns the tools that a surface shows now; ask again after a search or a change. `provider`: whose models will use them.
 
     Of a surface with `await` they are called with `ainvoke`, of one without with `invoke`.
     """

@@ -13,7 +13,7 @@ except ImportError as error:
 
 
 def tools(surface: SurfaceHandle, *, is_strict: bool = False) -> list[FunctionTool]:
-    """The tools that a surface shows now; ask again after a search or a change.
+    """Returns the tools that a surface shows now; ask again after a search or a change.
 
     `is_strict`: with schemas that models are held to; tools whose schema cannot be said so are left out.
     """
@@ -21,13 +21,13 @@ def tools(surface: SurfaceHandle, *, is_strict: bool = False) -> list[FunctionTo
 
 
 def _make_tool(tool: SurfaceTool) -> FunctionTool:
-    async def invoked(context: ToolContext[object], arguments: str) -> str:
+    async def invoke(context: ToolContext[object], arguments: str) -> str:
         return await tool.call(arguments, getattr(context, "tool_call_id", None))
 
     return FunctionTool(
         name=tool.name,
         description=tool.description,
         params_json_schema=tool.schema,
-        on_invoke_tool=invoked,
+        on_invoke_tool=invoke,
         strict_json_schema=tool.is_strict,
     )

@@ -14,7 +14,8 @@ except ImportError as error:
 
 
 def tools(surface: SurfaceHandle, provider: str = "openai") -> list[Tool[Any]]:
-    """The tools that a surface shows now; ask again after a search or a change. `provider`: whose models will use them."""
+    """Returns the tools that a surface shows now; ask again after a search or a change. `provider`: whose models will use
+    them."""
     return make_tools(surface, _make_tool, provider)
 
 

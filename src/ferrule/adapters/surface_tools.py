@@ -36,21 +36,21 @@ class SurfaceTool:
         self.is_strict = offered.is_strict
 
     async def call(self, arguments: dict[str, Any] | str, native_call_id: str | None = None) -> str:
-        """What the model is told after a call with what it sent: an object, or its JSON."""
+        """Calls the tool with a model's arguments, an object or its JSON, and returns the text for the model."""
         if not isinstance(self._surface, SurfaceHandle):
             raise TypeError("a surface without `await` has to be called with `call_sync`")
         given = self._decode_arguments(arguments)
         return write_outcome(await self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
 
     def call_sync(self, arguments: dict[str, Any] | str, native_call_id: str | None = None) -> str:
-        """The same on a surface without `await`."""
+        """Returns the same on a surface without `await`."""
         if not isinstance(self._surface, SyncSurface):
             raise TypeError("this surface has to be called with `await`")
         given = self._decode_arguments(arguments)
         return write_outcome(self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
 
     def _decode_arguments(self, arguments: dict[str, Any] | str) -> dict[str, Any] | bytes:
-        """The arguments as the tool takes them. What is no JSON goes on as it is, so that its refusal is on record."""
+        """Returns the arguments as the tool takes them. What is no JSON goes on as it is, so that its refusal is on record."""
         if isinstance(arguments, str):
             written = arguments.encode(errors="replace") if arguments.strip() else b"{}"
             try:
@@ -66,7 +66,7 @@ class SurfaceTool:
 def make_tools(
     surface: SurfaceHandle | SyncSurface, made: Callable[[SurfaceTool], T], provider: str, *, is_strict: bool = False
 ) -> list[T]:
-    """What a framework makes of each tool that the surface shows now. A tool whose schema the provider cannot be told is left
+    """Makes a framework's tool of each tool that the surface shows now. A tool whose schema the provider cannot take is left
     out. `provider`: the format its model takes tools in. Raises WorkspaceError for an unknown one."""
     handle = surface if isinstance(surface, SurfaceHandle) else surface.handle
     loaded = {shown.tool_id for shown in handle.tools().tools}
@@ -75,7 +75,7 @@ def make_tools(
 
 
 def write_outcome(outcome: Result | Pending) -> str:
-    """What a model is told about how a call ended, or what it waits for."""
+    """Writes for a model how a call ended, or what it waits for."""
     if isinstance(outcome, Pending):
         return (
             f"The call has not run yet; it waits ({outcome.state}). {outcome.message}\n"

@@ -51,7 +51,7 @@ it could not run.
 
 
 class _Request(NamedTuple):
-    """What stands on the command line."""
+    """The arguments of the command line."""
 
     language: str
     """Empty where the folder's record says what to generate."""
@@ -66,7 +66,7 @@ class _Request(NamedTuple):
 
 
 def _languages(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For shell completion."""
+    """Lists languages for shell completion."""
     return [name for name in LANGUAGES.names() if name.startswith(incomplete)]
 
 
@@ -174,7 +174,7 @@ def _plan_runs(asked: _Request) -> Iterator[_PlannedRun]:
 
 
 def _plan_first(asked: _Request, record: StubRecord) -> _PlannedRun:
-    """What the command line says; for a project and a flavour that were chosen before, what the record says."""
+    """Plans what the command line says; a project and a flavour that were chosen before come from the record."""
     kind = asked.kind or "implementation"
     before = record.runs.get(f"{asked.language}/{kind}")
     workspace = Workspace.open(asked.files[0] if asked.files else asked.workspace or ".")
@@ -195,7 +195,7 @@ def _plan_first(asked: _Request, record: StubRecord) -> _PlannedRun:
 
 
 def _plan_again(run: StubRun, asked: _Request) -> _PlannedRun:
-    """What was asked for before, with what the command line changes of it."""
+    """Plans an earlier run again, with what the command line changes."""
     wish = run.wish
     changes: dict[str, Any] = {}
     if asked.flavour is not None:
@@ -225,15 +225,15 @@ def _plan_again(run: StubRun, asked: _Request) -> _PlannedRun:
 
 
 def _path_back(folder: Path, root: Path) -> str:
-    """From the output folder to the workspace; empty where they have nothing in common, and a record would tell of somebody's
-    disk."""
+    """Returns the path from the output folder to the workspace; empty where they share nothing, and a record would tell of
+    somebody's disk."""
     out, home = os.path.realpath(folder), os.path.realpath(root)
     shared = os.path.commonpath((out, home))
     return Path(os.path.relpath(home, out)).as_posix() if shared != os.path.dirname(shared) else ""
 
 
 def _path_to(root: Path, folder: Path) -> str:
-    """The way from the workspace to the output folder, where one lies in the other (`Plan.place`)."""
+    """Returns the way from the workspace to the output folder, where one lies in the other (`Plan.place`)."""
     home, out = os.path.realpath(root), os.path.realpath(folder)
     is_near = os.path.commonpath((home, out)) in (home, out)
     return Path(os.path.relpath(out, home)).as_posix() if is_near else ""

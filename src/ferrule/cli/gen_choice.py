@@ -48,7 +48,7 @@ class UnreadTool(NamedTuple):
 
 
 class FoundTools(NamedTuple):
-    """What was chosen."""
+    """The tools that were chosen."""
 
     entries: tuple[ListedTool, ...]
     """Those that stubs are made of."""
@@ -59,7 +59,7 @@ class FoundTools(NamedTuple):
 
 
 class EarlierChoice(NamedTuple):
-    """What was chosen before: some of it may be gone, which is no mistake of whoever asks again."""
+    """The choice of an earlier run. Some of it may be gone, which is no mistake of the caller."""
 
     words: Set[str] = frozenset()
     agent: str = ""
@@ -78,7 +78,7 @@ def find_tools(
     before: EarlierChoice = NEVER,
     kind: StubKind = "client",
 ) -> FoundTools:
-    """The tools that were asked for. Raises WorkspaceError for a word or an agent that is not there, and was not before.
+    """Returns the tools that were asked for. Raises WorkspaceError for a word or an agent that is not there, and was not before.
 
     Of a `kind` "implementation" those are left out that Ferrule runs itself, unless they are named one by one.
     """
@@ -128,7 +128,7 @@ def _is_needless(entry: ListedTool, words: Sequence[str]) -> bool:
 
 
 def _sort_key(entry: ListedTool) -> tuple[object, ...]:
-    """As the definitions are written: imported tools last, then file by file, and within a file from top to bottom."""
+    """Returns a key that sorts tools as they are written: file by file, from top to bottom, imported ones last."""
     outline = entry.outline
     steps = tuple((isinstance(step, str), step if isinstance(step, int) else 0, str(step)) for step in outline.path)
     place = (entry.file == LOCK_FILE, outline.file, outline.document, steps)
@@ -136,7 +136,7 @@ def _sort_key(entry: ListedTool) -> tuple[object, ...]:
 
 
 def _pick_newest(entries: Iterable[ListedTool]) -> list[ListedTool]:
-    """One entry of each tool: the version that a reference without one means."""
+    """Returns one entry of each tool: the version that a reference without one means."""
     versions: dict[str, list[ListedTool]] = defaultdict(list)
     for entry in entries:
         versions[entry.outline.tool_id].append(entry)
@@ -184,7 +184,7 @@ def _find_agent_tools(
     broken: Sequence[UnreadTool],
     before: EarlierChoice,
 ) -> list[ListedTool]:
-    """The tools of an agent: all of an ADL manifest, its built-ins included, or those that an AML agent refers to."""
+    """Returns the tools of an agent: all of an ADL manifest, its built-ins included, or those that an AML agent refers to."""
     agents = {entry.outline.namespace for entry in entries if entry.outline.dialect == "adl"}
     if agent in agents:
         return [entry for entry in entries if entry.outline.dialect == "adl" and entry.outline.namespace == agent]
@@ -214,7 +214,8 @@ def _list_refs(agent: AgentOutline) -> Iterator[str]:
 
 
 def _rescue_entries(workspace: Workspace, shelf: WorkspaceTools) -> tuple[ListedTool, ...]:
-    """The entries, with those tools of a file of several that have no error of their own, where all its errors are in others."""
+    """Returns the entries, with those tools of a file of several that have no error of their own, where all its errors are
+    in others."""
     lost: dict[str, list[ListedTool]] = defaultdict(list)
     for entry in shelf.entries:
         if entry.tool is None and entry.outline.path:
@@ -235,7 +236,7 @@ def _rescue_entries(workspace: Workspace, shelf: WorkspaceTools) -> tuple[Listed
 
 
 def _own_errors(shelf: WorkspaceTools, entry: ListedTool) -> Iterator[Diagnostic]:
-    """The errors of a file that are in the definition of one of its tools."""
+    """Yields the errors of a file that are in the definition of one of its tools."""
     place = format_path(entry.outline.path)
     for error in _errors_in(shelf, entry.outline.file):
         if not place or error.path == place or error.path.startswith((f"{place}.", f"{place}[")):
@@ -276,7 +277,7 @@ def _read_manifests(workspace: Workspace, entries: Sequence[ListedTool]) -> tupl
 
 
 def _name_calls(entries: Sequence[ListedTool]) -> dict[str, str]:
-    """What leads to each tool alone on a surface that shows them all: its name, else with its namespace, else its id."""
+    """Names each tool as a caller can: by its name where no other has it, else with its namespace, else by its id."""
     owners: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
         outline = entry.outline
@@ -301,7 +302,7 @@ ALIASES = {
 
 
 def find_language(word: str) -> str:
-    """The language of a word. Raises UsageError for one that means none."""
+    """Returns the language of a word. Raises UsageError for one that means none."""
     name = ALIASES.get(word.lower(), word.lower())
     if name not in LANGUAGES.names():
         known = (*LANGUAGES.names(), *ALIASES)
@@ -316,7 +317,7 @@ def is_file(word: str) -> bool:
 
 
 def read_language(file: str) -> str:
-    """The language that an agent file names. Raises UsageError where it names none, or several."""
+    """Returns the language that an agent file names. Raises UsageError where it names none, or several."""
     compiled = Workspace.open(file).compile([file])
     records = [record for one in compiled for each in one.compiled for record in each.records]
     manifests = [decode_raw(record.payload) for record in records if record.kind == "manifest"]
@@ -329,7 +330,7 @@ def read_language(file: str) -> str:
 
 
 def list_languages() -> None:
-    """Print the languages and their flavours."""
+    """Prints the languages and their flavours."""
     for language in LANGUAGES:
         flavours = f"  --flavour {', '.join(language.flavours)}" if language.flavours else ""
         click.echo(f"{language.name:<12}{language.title}{flavours}")

@@ -19,7 +19,7 @@ from ferrule.workspace.workspace import Workspace
 
 
 def place_notes(workspace: Workspace, entries: Sequence[ListedTool], notes: Sequence[LooseType]) -> list[GenNote]:
-    """The notes, each with its place."""
+    """Returns the notes, each with its place."""
     by_id = {entry.outline.tool_id: entry for entry in entries}
     lines = _Lines(workspace)
     return [
@@ -58,7 +58,7 @@ class _Lines:
 
 
 def _find_path(entry: ListedTool, note: LooseType, document: Document) -> Path:
-    """From the root of the document. Where nobody said which schema is meant, the first in which the pointer leads somewhere."""
+    """Finds a note's path in its document. A note without a side takes the first schema in which its pointer leads somewhere."""
     tool = entry.outline.path
     for side in (note.side,) if note.side else ("input", "output"):
         home = find_path(entry.outline.dialect, f"{side}_schema")

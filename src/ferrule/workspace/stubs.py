@@ -43,7 +43,7 @@ Side = Literal["input", "output", ""]
 
 
 class Material(NamedTuple):
-    """What stubs are made of."""
+    """The tools and agent files that stubs are made of."""
 
     tools: Sequence[Tool]
     """In the order of their definitions."""
@@ -79,7 +79,7 @@ class GeneratedStubs(NamedTuple):
 
 
 class StubsOutcome(NamedTuple):
-    """What a run found, and did unless it only looked."""
+    """The outcome of a run: its files, and what happened or would happen to each."""
 
     wish: StubRequest
     made: GeneratedStubs
@@ -102,8 +102,8 @@ def generate(
     kept: Mapping[str, ToolNames] = NO_NAMES,
     module: str = "",
 ) -> GeneratedStubs:
-    """The stubs of some tools. `place`: as in a plan. `kept`: what tools were called before. `module`: what the folder says it is
-    (`module_in`). Raises WorkspaceError for a flavour that the language does not have."""
+    """Returns the stubs of some tools. `place`: as in a plan. `kept`: what tools were called before. `module`: what the
+    folder says it is (`module_in`). Raises WorkspaceError for a flavour that the language does not have."""
     if wish.flavour and wish.flavour not in language.flavours:
         known = ", ".join(language.flavours)
         advice = f"choose one of {known} with --flavour" if known else "leave --flavour out"
@@ -130,25 +130,25 @@ def _list_tree_notes(planned: StubPlan) -> Iterator[LooseType]:
 
 
 def find_module(folder: Path, language: Language) -> str:
-    """The module or package that a folder is by now; empty where nobody can tell."""
+    """Returns the module or package that a folder is by now; empty where nobody can tell."""
     find: Callable[[Callable[[str], bytes | None]], str] | None = getattr(language, "module_in", None)
     return find(OutputFolder(folder).read) if find is not None else ""
 
 
 def read_record(folder: Path) -> StubRecord:
-    """What was generated into a folder before."""
+    """Reads the record of earlier runs in a folder."""
     return decode_record(OutputFolder(folder).read(RECORD_FILE), str(folder / RECORD_FILE))
 
 
 def preview_stubs(made: GeneratedStubs, material: Material, wish: StubRequest, folder: Path) -> StubsOutcome:
-    """What writing would do. Nothing is written."""
+    """Returns what writing would do. Nothing is written."""
     return _Writing(made, material, wish, OutputFolder(folder), is_forced=False).outcome
 
 
 def write_stubs(
     made: GeneratedStubs, material: Material, wish: StubRequest, folder: Path, *, is_forced: bool = False
 ) -> StubsOutcome:
-    """Bring a folder up to date: generated files that nobody touched, and persons' files that are not there yet.
+    """Brings a folder up to date: generated files that nobody touched, and persons' files that are not there yet.
 
     `is_forced`: also generated files that somebody touched. Raises WorkspaceError before anything is written where a file would
     go outside the folder, or belongs to stubs of another kind.
@@ -218,7 +218,8 @@ class _Writing:
         return not self._is_whole or tool_id in self._unread
 
     def list_writes(self) -> list[tuple[str, bytes]]:
-        """The files to write, in order: what is about to change is on record first, so that a run which is cut off is known."""
+        """Returns the files to write, in order: what is about to change is on record first, so that a run which is cut off
+        is known."""
         texts = [(each.file.path, each.file.text.encode()) for each in self.outcome.judged if each.state in WRITTEN]
         last: list[tuple[str, bytes]] = []
         if self.outcome.listed:
@@ -238,7 +239,7 @@ class _Writing:
         return [(RECORD_FILE, begun), *texts, *(last or [(RECORD_FILE, final)])]
 
     def _collect_names(self, notes: Mapping[str, FileNote]) -> dict[str, ToolNames]:
-        """What tools are called; also those that are gone and whose files are still there."""
+        """Collects the names of tools, also of those that are gone and whose files are still there."""
         before = self._before.names if self._before is not None else {}
         there = {note.tool for note in notes.values()}
         tools = self._made.plan.tools

@@ -92,7 +92,7 @@ class _TooMany(Exception):
 
 
 def find_alternatives(document: SchemaDocument, node: SchemaNode, *, is_root: bool = False) -> FittingWays:
-    """The ways in which a value may fit all schemas of a node."""
+    """Returns the ways in which a value may fit all schemas of a node."""
     flat = document.flatten(node.places)
     if flat is None:
         return NOTHING
@@ -156,7 +156,7 @@ class _Expansion:
     def _splice(
         self, inner: tuple[Alternative, ...], branch: SchemaPlace, node: SchemaNode, is_only: bool
     ) -> list[Alternative]:
-        """The alternatives of a branch as those of the union around it."""
+        """Returns the alternatives of a branch as those of the union around it."""
         title = branch.schema.get("title") if isinstance(branch.schema, dict) else None
         title = title if isinstance(title, str) else ""
         if len(inner) == 1 or all(not each.pointer for each in inner):
@@ -170,7 +170,7 @@ class _Expansion:
 
 
 def kinds_of(alternative: Alternative) -> frozenset[str]:
-    """The kinds of values it takes, integers being numbers."""
+    """Returns the kinds of values it takes, integers being numbers."""
     if alternative.kind == "union":
         return alternative.kinds
     return frozenset({"number" if alternative.kind == "integer" else alternative.kind})
@@ -193,7 +193,7 @@ def _count_combinations(unions: list[tuple[SchemaPlace, str]]) -> int:
 
 
 def _is_listing(branches: list[Any]) -> bool:
-    """Whether all branches of a union name values."""
+    """Tells whether all branches of a union name values."""
     return all(
         isinstance(branch, dict)
         and ("const" in branch or isinstance(branch.get("enum"), list))
@@ -203,7 +203,7 @@ def _is_listing(branches: list[Any]) -> bool:
 
 
 def _is_idle(union: tuple[SchemaPlace, str]) -> bool:
-    """Whether it does not change the shape: some branch says nothing, or all only limit values."""
+    """Tells whether it does not change the shape: some branch says nothing, or all only limit values."""
     branches = union[0].schema[union[1]]
     if _is_listing(branches):
         return True  # it is read as an enumeration
@@ -217,7 +217,7 @@ NEUTRAL_WORDS = NEUTRAL - {"$ref", "allOf", "$dynamicRef", "$recursiveRef"}
 
 
 def _is_plain_union(flat: tuple[SchemaPlace, ...] | None) -> bool:
-    """Whether it is a union and says nothing else."""
+    """Tells whether it is a union and says nothing else."""
     if flat is None:
         return False
     words = [word for place in flat for word in place.schema if word not in NEUTRAL]
@@ -225,7 +225,7 @@ def _is_plain_union(flat: tuple[SchemaPlace, ...] | None) -> bool:
 
 
 def _classify(document: SchemaDocument, flat: tuple[SchemaPlace, ...], is_root: bool) -> FittingWays:
-    """The alternatives of schemas without unions."""
+    """Returns the alternatives of schemas without unions."""
     types, values, labels = _read_values(flat)
     if values is not None:
         return _group_values(document, flat, _filter_types(types, values), labels)
@@ -255,7 +255,7 @@ class _AllowedValues(NamedTuple):
 
 
 def _read_values(flat: tuple[SchemaPlace, ...]) -> _AllowedValues:
-    """What all of them allow."""
+    """Reads the types and values that all of some schemas allow."""
     types: list[str] | None = None
     values: list[Any] | None = None
     labels: dict[Any, str] = {}
@@ -284,7 +284,7 @@ def _read_values(flat: tuple[SchemaPlace, ...]) -> _AllowedValues:
 
 
 def _read_labels(schema: dict[str, Any], listed: list[Any]) -> dict[Any, str]:
-    """The names that some tools write beside the values."""
+    """Returns the names that some tools write beside the values."""
     for keyword in ("x-enum-varnames", "x-enumNames", "x-enum-names"):
         names = schema.get(keyword)
         if isinstance(names, list) and len(names) == len(listed) and all(isinstance(name, str) for name in names):
@@ -300,7 +300,7 @@ def _intersect(some: list[Any] | None, others: list[Any]) -> list[Any]:
 
 
 def _filter_types(types: list[str] | None, values: list[Any]) -> list[Any]:
-    """The values of some types."""
+    """Returns the values of some types."""
     if types is None:
         return values
     kinds = [(type_of(value), value) for value in values]
@@ -312,7 +312,7 @@ def _filter_types(types: list[str] | None, values: list[Any]) -> list[Any]:
 def _group_values(
     document: SchemaDocument, flat: tuple[SchemaPlace, ...], values: list[Any], labels: dict[Any, str]
 ) -> FittingWays:
-    """The alternatives of an enumeration: one for each kind of values."""
+    """Returns the alternatives of an enumeration: one for each kind of values."""
     groups: dict[str, dict[Any, Any]] = {}
     for value in values:
         groups.setdefault(type_of(value), {}).setdefault(key_of(value), value)
@@ -330,5 +330,5 @@ def _group_values(
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a number has no fraction: 2.0 has none."""
+    """Tells whether a number has no fraction: 2.0 has none."""
     return isinstance(value, int) or (isinstance(value, float) and isfinite(value) and value.is_integer())

@@ -32,7 +32,7 @@ class OutputFolder:
         self._folders: dict[str, str] = {"": self._real}
 
     def read(self, name: str) -> bytes | None:
-        """What a file has in it; None where there is none. Raises WorkspaceError where nothing can be written."""
+        """Reads a file; None where there is none. Raises WorkspaceError where nothing can be written."""
         place = self._find_file(name)
         try:
             with open(place, "rb") as stream:
@@ -45,7 +45,7 @@ class OutputFolder:
             raise WorkspaceError(f"cannot read {self.path / name}: {error.strerror}") from None
 
     def _find_file(self, name: str) -> str:
-        """Where a file really is. Raises WorkspaceError where that is not inside the folder."""
+        """Returns where a file really is. Raises WorkspaceError where that is not inside the folder."""
         parent, _, last = name.rpartition("/")
         place = f"{self._find_parent(parent, name)}/{last}"
         try:
@@ -74,7 +74,7 @@ class OutputFolder:
             raise WorkspaceError(f"{self.path / name} leads to {real}, outside the folder; replace the link by a file")
 
     def write(self, files: Sequence[tuple[str, bytes]]) -> None:
-        """Put files into the folder, in this order; a name may come twice. Where it raises WorkspaceError before the first move,
+        """Puts files into the folder, in this order; a name may come twice. Where it raises WorkspaceError before the first move,
         nothing has changed."""
         if not files:
             return
@@ -90,7 +90,7 @@ class OutputFolder:
             ) from None
 
     def _stage(self, stage: str, files: Sequence[tuple[str, bytes]]) -> list[tuple[str, str]]:
-        """The files in the staging folder, each with the place it belongs to. Folders on the way are made."""
+        """Returns the files in the staging folder, each with the place it belongs to. Folders on the way are made."""
         moves: list[tuple[str, str]] = []
         made: set[str] = set()
         for number, (name, data) in enumerate(files):
@@ -118,7 +118,7 @@ class OutputFolder:
                 os.replace(beside, place)
 
     def _sweep(self) -> None:
-        """What a run that was cut off left."""
+        """Removes the staged files of a run that was cut off."""
         os.makedirs(self._real, exist_ok=True)
         for entry in os.scandir(self._real):
             if entry.name.startswith(_STAGE) and entry.is_dir(follow_symlinks=False):
@@ -126,7 +126,7 @@ class OutputFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """While nobody else generates into the folder; it is made where it is not there yet."""
+        """Keeps other runs out of the folder, and makes it where it is missing."""
         try:
             os.makedirs(self._real, exist_ok=True)
             descriptor = os.open(self._real, os.O_RDONLY)

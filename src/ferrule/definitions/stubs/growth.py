@@ -32,15 +32,15 @@ class TypeNames:
         self._taken = taken
 
     def join(self, name: str, *steps: str) -> str:
-        """A name with more words after it."""
+        """Returns a name with more words after it."""
         return name + "".join(self.step(step) for step in steps)
 
     def step(self, word: str) -> str:
-        """A word as a part of a name: `location` is `Location`."""
+        """Returns a word as a part of a name: `location` is `Location`."""
         return capitalize(split_words(word[:_LONGEST_STEP]), self._acronyms)
 
     def name_definition(self, pointer: str) -> str:
-        """The name for what a reference points at."""
+        """Returns the name for what a reference points at."""
         steps = [_unescape(step) for step in pointer.split("/")[1:]]
         if len(steps) > 1 and steps[-2] in _DEFINITIONS:
             return self.join(self.prefix, steps[-1])
@@ -48,7 +48,7 @@ class TypeNames:
         return self.join(self.prefix, *named[-3:]) if named else f"{self.prefix}Part"
 
     def take(self, wanted: str, pointer: str) -> str:
-        """The name, now taken: the one that is wanted, or one that only its place decides."""
+        """Returns the name, now taken: the one that is wanted, or one that only its place decides."""
         name = wanted if wanted not in self._taken else f"{wanted}Value"
         digits = 4
         while name in self._taken or len(name) > _LONGEST:
@@ -63,13 +63,13 @@ class TypeNames:
 
 
 def is_definition(pointer: str) -> bool:
-    """Whether a definition stands there."""
+    """Tells whether a definition stands there."""
     before, _, _ = pointer.rpartition("/")
     return before.endswith(("/$defs", "/definitions"))
 
 
 def last_step(pointer: str) -> str:
-    """The name of what stands there."""
+    """Returns the name of what stands there."""
     return _unescape(pointer.rpartition("/")[2])
 
 
@@ -78,7 +78,8 @@ def _unescape(step: str) -> str:
 
 
 def make_singular(name: str) -> str:
-    """One of several, for a name in Pascal case, where English makes that plain: of `Items` an `Item`, of `Data` a `DataItem`."""
+    """Returns one of several, for a name in Pascal case, where English makes that plain: of `Items` an `Item`, of `Data` a
+    `DataItem`."""
     last = split_words(name)[-1]
     if len(last) > 3 and name.endswith("ies"):
         return f"{name[:-3]}y"
@@ -113,23 +114,23 @@ class Growth(ABC):
 
     @abstractmethod
     def make_type(self, node: SchemaNode, name: str, depth: int) -> Type | None:
-        """The type of a node, called `name` where it has to be declared; None where no value fits."""
+        """Returns the type of a node, called `name` where it has to be declared; None where no value fits."""
 
     @abstractmethod
     def make_alternative(self, found: Alternative, node: SchemaNode, name: str, depth: int) -> Type:
-        """The type of one alternative."""
+        """Returns the type of one alternative."""
 
     def loosen(self, pointer: str, message: str) -> Type:
-        """Any value, and why."""
+        """Returns the type of any value, and notes why."""
         self.document.note(pointer, message)
         return ANYTHING
 
     def find_known(self, key: Key) -> Type | None:
-        """The type that was made of the same before."""
+        """Returns the type that was made of the same before."""
         return self._known.get(key)
 
     def reserve(self, key: Key, name: str, pointer: str) -> NamedType | None:
-        """A new declaration's name; None where there are too many already."""
+        """Returns a new declaration's name; None where there are too many already."""
         if len(self.declared) >= _MOST_DECLARATIONS:
             self.document.note(pointer, f"there are more than {_MOST_DECLARATIONS:,} types; any value is taken")
             return None
@@ -142,7 +143,7 @@ class Growth(ABC):
     def build_once(
         self, key: Key, name: str, pointer: str, build: Callable[[], Type], words: Callable[[], TypeAnnotations]
     ) -> Type:
-        """What `build` gives; where it met itself on the way, it has a name."""
+        """Builds a type once; one that meets itself on the way gets a name."""
         if (known := self._known.get(key)) is not None:
             return known
         if key in self._open:
@@ -163,15 +164,15 @@ class Growth(ABC):
         return made
 
     def open_name(self, key: Key) -> str:
-        """The name under which something unfinished was met already; empty where it was not."""
+        """Returns the name under which something unfinished was met already; empty where it was not."""
         return self._open.get(key, "")
 
 
 def make_key(kind: str, places: tuple[SchemaPlace, ...], chosen: frozenset[str] = frozenset()) -> Key:
-    """What tells a type from others."""
+    """Returns what tells a type from others."""
     return kind, tuple(place.pointer for place in places), chosen
 
 
 def select_places(places: tuple[SchemaPlace, ...], keywords: frozenset[str]) -> tuple[SchemaPlace, ...]:
-    """Those of the places that have some of the keywords."""
+    """Returns those of the places that have some of the keywords."""
     return tuple(place for place in places if not keywords.isdisjoint(place.schema))

@@ -70,8 +70,8 @@ _LONGEST_READ = 400
 
 
 def split_words(name: str, *, is_spelled: bool = False) -> tuple[str, ...]:
-    """The lower-case words of a name in snake, kebab, camel or any other case; at least one. `is_spelled`: with the characters
-    that are no letters and digits."""
+    """Returns the lower-case words of a name in snake, kebab, camel or any other case; at least one. `is_spelled`: with
+    the characters that are no letters and digits."""
     name = name[:_LONGEST_READ]
     found = _split_words(name, is_spelled) or _split_words(name, True)
     return found or ("empty",)
@@ -88,30 +88,30 @@ def _split_words(name: str, is_spelled: bool) -> tuple[str, ...]:
 
 
 def _transliterate(name: str) -> str:
-    """The nearest name in ASCII: accents go, and a letter that has no near one is its number."""
+    """Returns the nearest name in ASCII: accents go, and a letter that has no near one is its number."""
     plain = unicodedata.normalize("NFKD", name.translate(_LETTERS))
     return "".join(one if one.isascii() else "" if unicodedata.combining(one) else f" u{ord(one)} " for one in plain)
 
 
 def pascal(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
-    """`GetUserID`, of words."""
+    """Joins words as `GetUserID`."""
     made = capitalize(parts, acronyms)
     return made if made[0].isalpha() else f"N{made}"
 
 
 def capitalize(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
-    """The later part of such a name: it may begin with a digit."""
+    """Returns the later part of such a name: it may begin with a digit."""
     return "".join(word.upper() if word in acronyms else word[0].upper() + word[1:] for word in parts)
 
 
 def camel(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
-    """`getUserID`, of words."""
+    """Joins words as `getUserID`."""
     first = parts[0] if parts[0][0].isalpha() else f"n{parts[0]}"
     return first + capitalize(parts[1:], acronyms)
 
 
 def snake(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
-    """`get_user_id`, of words."""
+    """Joins words as `get_user_id`."""
     made = "_".join(parts)
     return made if made[0].isalpha() else f"n{made}"
 
@@ -127,7 +127,7 @@ class Style(NamedTuple):
     longest: int = 120
 
     def make(self, name: str, *, is_spelled: bool = False) -> str:
-        """The identifier of a name, if nobody else wants it."""
+        """Returns the identifier of a name, if nobody else wants it."""
         found = self.case(split_words(name, is_spelled=is_spelled), self.acronyms)
         if len(found) > self.longest:
             found = self.mark(name)
@@ -136,14 +136,14 @@ class Style(NamedTuple):
         return found
 
     def mark(self, name: str, digits: int = _MARK) -> str:
-        """An identifier that is this name's alone."""
+        """Returns an identifier that is this name's alone."""
         mark = sha256(name.encode(errors="surrogatepass")).hexdigest()[:digits]
         stem = self.case(split_words(name), self.acronyms)[: self.longest - digits - 2].rstrip("_")
         return f"{stem}_{mark}" if self.case is snake else f"{stem}X{mark}"
 
 
 def identifiers(names: Iterable[str], style: Style, taken: Iterable[str] = ()) -> dict[str, str]:
-    """An identifier for each name, in their order: all different, none of them `taken`."""
+    """Returns an identifier for each name, in their order: all different, none of them `taken`."""
     distinct = tuple(dict.fromkeys(names))
     wanted: dict[str, list[str]] = defaultdict(list)
     for name in distinct:
@@ -163,7 +163,8 @@ def identifiers(names: Iterable[str], style: Style, taken: Iterable[str] = ()) -
 
 
 def _pick_owner(claimants: list[str], identifier: str) -> str | None:
-    """The name that an identifier is most likely meant for: the one spelled like it, or else in plain words (`user_id`)."""
+    """Returns the name that an identifier is most likely meant for: the one spelled like it, or else in plain words
+    (`user_id`)."""
     plain = snake(split_words(claimants[0]))
     return next((each for each in (identifier, plain) if each in claimants), None)
 

@@ -24,7 +24,7 @@ _TOKEN = re.compile(r"\*\*|\*|\?|\[(?:!|\^)?\]?[^\]]*\]|.", re.DOTALL)
 
 
 class IgnorePatterns:
-    """What the ignore files of a folder say."""
+    """The patterns of a folder's ignore files."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._names: set[str] = set()
@@ -64,7 +64,7 @@ class IgnorePatterns:
 
 @lru_cache(maxsize=1024)
 def _compile_glob(pattern: str) -> re.Pattern[str]:
-    """A pattern with stars. `dir/*` and `dir/` mean anything below the folder, however deep."""
+    """Returns a pattern with stars. `dir/*` and `dir/` mean anything below the folder, however deep."""
     folder = pattern.removesuffix("*") if pattern.endswith("/*") else pattern
     written = "".join(map(_translate_token, _TOKEN.findall(folder)))
     return re.compile(written + (".+" if folder.endswith("/") else ""), re.DOTALL)
@@ -96,7 +96,8 @@ def _is_set(written: str) -> bool:
 
 
 def add_paths(text: str | None, paths: Iterable[str]) -> str:
-    """The ignore file with more paths at its end; every line that is there stays. `text` is None where there is no file yet."""
+    """Returns the ignore file with more paths at its end; every line that is there stays. `text` is None where there is no
+    file yet."""
     new = list(paths)
     if text is None:
         return "\n".join((*_FIRST_LINES, "", *new, ""))

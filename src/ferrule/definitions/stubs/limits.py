@@ -1,4 +1,4 @@
-"""What a reader is told beside a type: descriptions, defaults, examples, and what the type itself cannot say."""
+"""Descriptions, defaults and examples of a type, and the limits that the type itself cannot say."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_EXAMPLES = 5
 def read_annotations(
     places: Iterable[SchemaPlace], limits: tuple[str, ...] = (), bounds: tuple[Bound, ...] = ()
 ) -> TypeAnnotations:
-    """What the schemas of one value say about it; of two that say the same thing, the first is heard."""
+    """Reads the annotations of one value's schemas; where two say the same thing, the first counts."""
     told_of: dict[str, Any] = {}
     for place in places:
         schema = place.schema
@@ -65,7 +65,7 @@ def _list_keywords(kinds: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def list_limits(places: Iterable[SchemaPlace], kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """What the schemas check besides, for values of some kinds."""
+    """Lists the limits that the schemas check besides the type, for values of some kinds."""
     found: dict[str, None] = {}
     for place in places:
         if _JUDGING.isdisjoint(place.schema):
@@ -78,7 +78,7 @@ def list_limits(places: Iterable[SchemaPlace], kinds: tuple[str, ...]) -> tuple[
 
 
 def list_bounds(places: Iterable[SchemaPlace], kinds: tuple[str, ...]) -> tuple[Bound, ...]:
-    """What the schemas check besides that compares with one value, for values of some kinds."""
+    """Lists those limits that compare with one value."""
     found: dict[Bound, None] = {}
     for place in places:
         if _BOUND.isdisjoint(place.schema):
@@ -112,7 +112,7 @@ def _describe_limit(keyword: str, schema: dict[str, Any]) -> str:
 
 
 def describe_needs(schema: dict[str, Any]) -> str:
-    """What a union of requirements asks for: `needs a, b or c`."""
+    """Describes a union of requirements: `needs a, b or c`."""
     for keyword in ("anyOf", "oneOf"):
         branches = schema.get(keyword)
         if isinstance(branches, list) and all(

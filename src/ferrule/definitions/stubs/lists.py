@@ -15,7 +15,7 @@ ANY_LIST = ListOf(ANYTHING)
 
 
 def make_list(growth: Growth, found: Alternative, name: str, pointer: str, depth: int) -> Type:
-    """The type of one alternative that is a list."""
+    """Returns the type of one alternative that is a list."""
     places = select_places(found.places, _SHAPING)
     if not places:
         return ANY_LIST
@@ -74,7 +74,7 @@ def _build_tuple(
 
 
 def split_items(place: SchemaPlace) -> tuple[list[SchemaPlace], SchemaPlace | None]:
-    """What is said about the first items, one by one, and about those after them (None: nothing)."""
+    """Returns the schemas of the first items, one by one, and that of the items after them; None where they have none."""
     schema = place.schema
     if isinstance(first := schema.get("prefixItems"), list):
         after = place.below("items") if "items" in schema and not isinstance(schema["items"], list) else None

@@ -43,7 +43,7 @@ class JudgedFile(NamedTuple):
 
 
 class FolderState(NamedTuple):
-    """What there is to judge by."""
+    """The state of a folder, by which its files are judged."""
 
     content: Callable[[str], bytes | None]
     """Of a file of the folder."""
@@ -72,7 +72,7 @@ def refuse_bad_paths(files: Sequence[SourceFile]) -> None:
 
 
 def judge_files(files: Sequence[SourceFile], lying: FolderState) -> list[JudgedFile]:
-    """What becomes of each file."""
+    """Judges what happens to each file."""
     return [_judge_yours(file, lying) if file.standing == "yours" else _judge_generated(file, lying) for file in files]
 
 

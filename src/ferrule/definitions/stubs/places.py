@@ -48,7 +48,7 @@ class SchemaPlace(NamedTuple):
     """As a `$ref` would write it, except that only `%` is escaped: `#/properties/a~1b`."""
 
     def below(self, keyword: str, name: str | int | None = None) -> SchemaPlace:
-        """What stands inside it."""
+        """Returns a schema inside it."""
         inner = self.schema[keyword]
         if name is None:
             return SchemaPlace(inner, f"{self.pointer}/{keyword}")
@@ -69,7 +69,7 @@ class SchemaNode(NamedTuple):
 
 
 def escape_step(name: str | int) -> str:
-    """A step of a pointer."""
+    """Returns a step of a pointer."""
     return name.replace("~", "~0").replace("/", "~1").replace("%", "%25") if isinstance(name, str) else str(name)
 
 
@@ -92,7 +92,7 @@ class SchemaDocument:
             self.notes[TypeNote(pointer, message)] = None
 
     def flatten(self, places: tuple[SchemaPlace, ...]) -> tuple[SchemaPlace, ...] | None:
-        """What all of them say, `$ref` and `allOf` followed; None where no value fits."""
+        """Returns the schemas that all of them lead to by `$ref` and `allOf`; None where no value fits."""
         if len(places) == 1:
             schema = places[0].schema
             if type(schema) is dict and _NOT_FLAT.isdisjoint(schema):
@@ -104,7 +104,7 @@ class SchemaDocument:
         return tuple(found.values())
 
     def find_origin(self, place: SchemaPlace) -> SchemaPlace:
-        """The schema that it stands for: what it refers to, where it says nothing besides."""
+        """Returns the schema that it stands for: what it refers to, where it says nothing besides."""
         seen = set()
         while isinstance(place.schema, dict) and "$ref" in place.schema and place.pointer not in seen:
             seen.add(place.pointer)
@@ -144,7 +144,7 @@ class SchemaDocument:
     def _gather_members(
         self, place: SchemaPlace, ref: Any, found: dict[str, SchemaPlace], way: tuple[str, ...]
     ) -> bool:
-        """A schema and what is beside it, in the order in which it is written."""
+        """Returns a schema and what is beside it, in the order in which it is written."""
         own = self._read(place)
         for keyword in own.schema:
             if keyword in ("properties", "required") and place.pointer not in found:
@@ -168,14 +168,14 @@ class SchemaDocument:
         return self._gather(target, found, way)
 
     def _read(self, place: SchemaPlace) -> SchemaPlace:
-        """The place as the document's draft reads it."""
+        """Returns the place as the document's draft reads it."""
         if _SINCE.keys().isdisjoint(place.schema) or self.draft == 2020:
             return place
         known = {word: said for word, said in place.schema.items() if _SINCE.get(word, 0) <= self.draft}
         return SchemaPlace(known, place.pointer)
 
     def find_target(self, ref: Any) -> SchemaPlace | None:
-        """What a reference points at; None where that is not here."""
+        """Finds the target of a reference; None where it is in another document."""
         found = self._references.find(ref)
         if found is None or not isinstance(found.value, dict | bool):
             return None
@@ -187,7 +187,7 @@ _NOT_FLAT = frozenset({"$ref", "allOf", "not", "$dynamicRef", "$recursiveRef", *
 
 
 def _has_addresses(root: Any) -> bool:
-    """Whether some part may have an address of its own (`$id`): few schemas have, and looking for them takes time."""
+    """Tells whether some part may have an address of its own (`$id`): few schemas have, and looking for them takes time."""
     try:
         return _ADDRESS.search(repr(root)) is not None
     except RecursionError:
@@ -195,7 +195,7 @@ def _has_addresses(root: Any) -> bool:
 
 
 def _find_draft(root: Any) -> int:
-    """The draft a schema is read by: what it says, or draft 7 where only that has lists under `items`."""
+    """Returns the draft a schema is read by: what it says, or draft 7 where only that has lists under `items`."""
     if (
         isinstance(root, dict)
         and "$schema" not in root

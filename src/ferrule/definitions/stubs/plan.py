@@ -69,7 +69,7 @@ _LONGEST_STEM, _LONGEST_TYPE = 60, 80
 
 
 class StubChoice(NamedTuple):
-    """What was chosen beside the tools, now and before."""
+    """The choices beside the tools, now and in earlier runs."""
 
     kind: StubKind = "implementation"
     is_project: bool = False
@@ -88,7 +88,7 @@ def plan_stubs(
     names: Mapping[str, str] | None = None,
     progress: Progress = lambda done, total: None,
 ) -> StubPlan:
-    """The plan of some tools. `names`: what a caller calls each by, by its id, where that is not its name."""
+    """Returns the plan of some tools. `names`: what a caller calls each by, by its id, where that is not its name."""
     versions = Counter(tool.tool_id for tool in tools)
     kept = {tool_id: names for tool_id, names in choice.kept.items() if versions[tool_id] < 2}
     keys = _find_keys(tools, kept)
@@ -112,7 +112,7 @@ def plan_stubs(
 
 
 def _find_keys(tools: Sequence[Tool], kept: Mapping[str, ToolNames]) -> list[str]:
-    """What each tool's files are named after: its name where no other has it, or had it before, else with what tells it apart."""
+    """Finds a key for each tool's files: its name where no other has or had it, else with its namespace, id or version."""
     ways: tuple[Callable[[Tool], str], ...] = (
         lambda tool: tool.name,
         lambda tool: f"{tool.namespace}.{tool.name}",
@@ -135,7 +135,7 @@ def _find_keys(tools: Sequence[Tool], kept: Mapping[str, ToolNames]) -> list[str
 def _name_stems(
     tools: Sequence[Tool], keys: Sequence[str], language: Language, kept: Mapping[str, ToolNames]
 ) -> dict[str, str]:
-    """What each tool's files are called, by its key."""
+    """Names each tool's files, by its key."""
     style = Style(snake, longest=_LONGEST_STEM)
     held = {
         key: kept[tool.tool_id].stem
@@ -147,7 +147,7 @@ def _name_stems(
 
 
 def _name_symbols(tools: Sequence[Tool], keys: Sequence[str]) -> list[str]:
-    """What each tool's types are named after: an ADL tool's `name` where it could be one in code (ADL-43), else its key."""
+    """Finds a symbol for each tool's types: an ADL tool's `name` where it is legal in code (ADL-43), else its key."""
     wanted = [
         tool.title if tool.dialect == "adl" and tool.title and _SYMBOL.fullmatch(tool.title) else key
         for tool, key in zip(tools, keys, strict=True)
@@ -163,8 +163,8 @@ def _name_types(
     acronyms: frozenset[str],
     kept: Mapping[str, ToolNames],
 ) -> dict[str, str]:
-    """A type name for each symbol, so that what a tool's stubs declare is neither another's nor the language's. A name that was
-    given before stays, but for how acronyms are written in it."""
+    """Returns a type name for each symbol, so that what a tool's stubs declare is neither another's nor the language's. A
+    name that was given before stays, but for how acronyms are written in it."""
     style = Style(pascal, acronyms=acronyms, longest=_LONGEST_TYPE)
     held: dict[str, str] = {}
     for tool, symbol in zip(tools, symbols, strict=True):
@@ -183,7 +183,7 @@ def _name_types(
 
 
 def _find_clashes(names: Iterable[str], language: Language) -> set[str]:
-    """Type names that give way: `NewGet` beside `Get`, where both would declare `NewGetTool`."""
+    """Finds type names that give way: `NewGet` beside `Get`, where both would declare `NewGetTool`."""
     owners = dict.fromkeys(language.reserved_types, "")
     found: set[str] = set()
     for name in sorted(names, key=lambda each: (len(each), each)):
@@ -195,7 +195,7 @@ def _find_clashes(names: Iterable[str], language: Language) -> set[str]:
 
 
 def _list_declared(name: str, language: Language) -> list[str]:
-    """The names that a tool's stubs may declare beside its trees' own."""
+    """Returns the names that a tool's stubs may declare beside its trees' own."""
     beginnings: tuple[str, ...] = getattr(language, "reserved_beginnings", ())
     return [f"{first}{name}{end}" for first in ("", *beginnings) for end in (*ROOTS, *language.reserved_endings)]
 
@@ -244,7 +244,7 @@ def _make_tree(schema: msgspec.Raw, name: str, acronyms: frozenset[str], taken: 
 
 
 def runs_without_code(tool: Tool) -> bool:
-    """Whether Ferrule does the work of a tool itself: its definition names a transport, a person or another server."""
+    """Tells whether Ferrule does the work of a tool itself: its definition names a transport, a person or another server."""
     if tool.dialect in _ELSEWHERE:
         return True
     payload = decode_raw(tool.payload)
@@ -254,7 +254,7 @@ def runs_without_code(tool: Tool) -> bool:
 
 
 def list_injected(tool: Tool) -> tuple[Injected, ...]:
-    """What a tool is given, in the order of its definition. What stands behind a section or a service (`config.mail.from`,
+    """Lists what a tool is given, in the order of its definition. A path behind a section or a service (`config.mail.from`,
     `repo.reader`) is for the person to take out of it (ADL-32)."""
     found: dict[Injected, None] = {}
     for entry in entries_of(tool) or ():

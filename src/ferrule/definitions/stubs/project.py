@@ -1,4 +1,4 @@
-"""What all stubs of a run share: the agent file they come from, or the workspace where there is none (ADL `spec`)."""
+"""The project that all stubs of a run share: its agent file, or the workspace where there is none (ADL `spec`)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _NO_VERSION = "0.1.0"
 def make_project(
     tools: Sequence[Tool], manifests: Iterable[Record], *, name: str, language: str, kind: StubKind
 ) -> Project:
-    """The project of some tools. `name`: of the workspace, for tools of no agent file or of several. Raises WorkspaceError when
-    two agent files mean different things by one name."""
+    """Returns the project of some tools. `name`: of the workspace, for tools of no agent file or of several. Raises
+    WorkspaceError when two agent files mean different things by one name."""
     wanted = {tool.namespace for tool in tools if tool.dialect == "adl"}
     found = {each.record_id: _decode_manifest(each) for each in manifests if each.record_id in wanted}
     acronyms = ACRONYMS.union(*(_read_acronyms(manifest) for manifest in found.values()))
@@ -53,7 +53,7 @@ def _decode_manifest(record: Record) -> dict[str, Any]:
 
 
 def _read_module(manifest: dict[str, Any], language: str) -> str:
-    """The name for the Go module or the package; one that could be anything else than a name does not count."""
+    """Returns the name for the Go module or the package; one that could be anything else than a name does not count."""
     written = _read_text(manifest, "spec", "language", language, _MODULES[language]) if language in _MODULES else ""
     return written if _MODULE.fullmatch(written) else ""
 
@@ -100,7 +100,7 @@ def _read_services(manifest: dict[str, Any]) -> list[Service]:
 
 
 def _read_sections(manifest: dict[str, Any]) -> list[Section]:
-    """The groups of settings; those of the built-in tools are theirs alone (ADL-31)."""
+    """Returns the groups of settings; those of the built-in tools are theirs alone (ADL-31)."""
     written = dig(manifest, ("spec", "config"))
     return [
         Section(name=name, settings=group)

@@ -51,7 +51,7 @@ ANY_MAP = MapOf(ANYTHING)
 
 
 class Rest(NamedTuple):
-    """What is said about members that have no schema of their own."""
+    """Members that have no schema of their own."""
 
     openness: Openness
     node: SchemaNode
@@ -59,7 +59,7 @@ class Rest(NamedTuple):
 
 
 def make_object(growth: Growth, found: Alternative, name: str, pointer: str, depth: int) -> Type:
-    """The type of one alternative that is an object."""
+    """Returns the type of one alternative that is an object."""
     places = select_places(found.places, SHAPING)
     rest = _read_rest(growth, places, found.places)
     is_root = growth.root_key is not None and make_key("object", places) == growth.root_key
@@ -81,12 +81,12 @@ def make_object(growth: Growth, found: Alternative, name: str, pointer: str, dep
 
 
 def _find_marks(rest: Rest) -> frozenset[str]:
-    """What tells records of the same places apart: what stands around them may judge other members too."""
+    """Returns marks that tell records of the same places apart: schemas around them may judge other members too."""
     return frozenset([rest.openness, *(place.pointer for place in rest.node.places)])
 
 
 def _read_words(found: Alternative) -> TypeAnnotations:
-    """A branch of a union speaks for itself before what stands around it does."""
+    """Returns a branch of a union speaks for itself before what stands around it does."""
     clauses = list_limits(found.places, ("object",))
     required = tuple(clause for place in found.places if (clause := describe_needs(place.schema)))
     if found.origin is not None:
@@ -116,7 +116,7 @@ def _is_named(growth: Growth, places: tuple[SchemaPlace, ...]) -> bool:
 
 
 def _list_members(growth: Growth, places: tuple[SchemaPlace, ...]) -> dict[str, bool]:
-    """The names of members, in order, and whether they have a schema of their own."""
+    """Returns the names of members, in order, and whether they have a schema of their own."""
     found: dict[str, bool] = {}
     for place in places:
         if isinstance(said := place.schema.get("properties"), dict):
@@ -160,7 +160,7 @@ def _declare(
     pointer: str,
     told: TypeAnnotations,
 ) -> None:
-    """The record, members and all."""
+    """Returns the record, members and all."""
     required = {each for place in places for each in list_required(place.schema)}
     documented = {
         each: inner
@@ -188,7 +188,7 @@ def _declare(
 
 
 def collect_member(name: str, places: tuple[SchemaPlace, ...]) -> SchemaNode:
-    """Everything that is said about a member."""
+    """Collects all schemas of a member."""
     found: list[SchemaPlace] = []
     for place in places:
         schema = place.schema
@@ -226,7 +226,7 @@ def _make_member(
 
 
 def _list_item_limits(growth: Growth, flat: tuple[SchemaPlace, ...], made: Type) -> tuple[str, ...]:
-    """The limits of a list's items, where nothing else tells them."""
+    """Returns the limits of a list's items, where nothing else tells them."""
     if isinstance(made, Nullable):
         made = made.inner
     if not isinstance(made, ListOf):
@@ -238,7 +238,7 @@ def _list_item_limits(growth: Growth, flat: tuple[SchemaPlace, ...], made: Type)
 
 
 def _find_kinds(made: Type) -> tuple[str, ...]:
-    """The kinds whose limits are told beside a member: a declared type tells its own."""
+    """Returns the kinds whose limits are told beside a member: a declared type tells its own."""
     match made:
         case Nullable():
             return _find_kinds(made.inner)
@@ -257,7 +257,7 @@ def _find_kinds(made: Type) -> tuple[str, ...]:
 
 
 def _read_rest(growth: Growth, places: tuple[SchemaPlace, ...], around: tuple[SchemaPlace, ...]) -> Rest:
-    """What is said about other members."""
+    """Reads the schemas of members that are not named."""
     openness: Openness = "silent"
     nodes: list[SchemaPlace] = []
     is_loose = False

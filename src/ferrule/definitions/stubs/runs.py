@@ -1,4 +1,4 @@
-"""What was generated into a folder: `.ferrule-gen.json`, which lies beside the stubs and belongs into version control.
+"""The record of a folder of stubs: `.ferrule-gen.json`, which lies beside the stubs and belongs into version control.
 
 It holds a run for each language and kind: what was asked for, so that the same can be asked for again, and each file with the
 digest of its text, so that a person's edit is seen. It has neither times nor absolute paths in it, and its keys are sorted.
@@ -18,7 +18,7 @@ _FORMAT = 1
 
 
 class StubRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What somebody asked for."""
+    """A request for stubs."""
 
     language: str
     kind: StubKind = "implementation"
@@ -39,7 +39,7 @@ class StubRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class FileNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a file that was written."""
+    """The record of a file that was written."""
 
     standing: Standing
     sha256: str = ""
@@ -54,7 +54,7 @@ class FileNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ToolNames(msgspec.Struct, frozen=True, array_like=True):
-    """What a tool is called in stubs."""
+    """The names of a tool in stubs."""
 
     stem: str
     """Of its files."""
@@ -79,12 +79,12 @@ class StubRecord(msgspec.Struct, frozen=True, kw_only=True):
     runs: dict[str, StubRun] = {}
 
     def with_run(self, run: StubRun) -> StubRecord:
-        """The same with one run as it is now."""
+        """Returns the same with one run as it is now."""
         runs = {**self.runs, run.wish.key: run}
         return StubRecord(runs=dict(sorted(runs.items())))
 
     def others(self, key: str) -> dict[str, tuple[str, FileNote]]:
-        """The files of the other runs: whose each is, and what is known of it."""
+        """Returns the files of the other runs: whose each is, and what is known of it."""
         return {
             path: (other, note)
             for other, run in self.runs.items()
@@ -95,7 +95,7 @@ class StubRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode_record(data: bytes | None, place: str) -> StubRecord:
-    """The record of a folder; an empty one where there is none. Raises WorkspaceError for what is no record of ours."""
+    """Returns the record of a folder; an empty one where there is none. Raises WorkspaceError for what is no record of ours."""
     if data is None:
         return StubRecord()
     try:
@@ -110,15 +110,16 @@ def decode_record(data: bytes | None, place: str) -> StubRecord:
 
 
 def encode_record(record: StubRecord) -> bytes:
-    """The text of the record's file: many lines, so that two people who generate on two branches can merge what they have."""
+    """Returns the text of the record's file: many lines, so that two people who generate on two branches can merge what
+    they have."""
     return msgspec.json.format(msgspec.json.encode(record, order="sorted"), indent=1) + b"\n"
 
 
 def hash_text(data: bytes) -> str:
-    """The digest of a text, whatever line ends a checkout gave it."""
+    """Returns the digest of a text, whatever line ends a checkout gave it."""
     return hashlib.sha256(normalize_line_ends(data)).hexdigest()
 
 
 def normalize_line_ends(data: bytes) -> bytes:
-    """A text with `\\n` at the ends of its lines."""
+    """Returns a text with `\\n` at the ends of its lines."""
     return data.replace(b"\r\n", b"\n") if b"\r" in data else data

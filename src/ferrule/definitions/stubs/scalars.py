@@ -52,7 +52,7 @@ _PLAIN = frozenset(
 
 
 def make_plain(node: SchemaNode) -> Type | None:
-    """The type of a schema that says little more than that; None for any other. (Most are like that.)"""
+    """Returns the type of a schema that says little more than that; None for any other. (Most are like that.)"""
     if len(node.places) != 1:
         return None
     schema = node.places[0].schema
@@ -72,7 +72,7 @@ def make_plain(node: SchemaNode) -> Type | None:
 
 
 def make_scalar(growth: Growth, found: Alternative, name: str, pointer: str) -> Type:
-    """The type of one alternative that is neither object nor list."""
+    """Returns the type of one alternative that is neither object nor list."""
     if found.values is not None:
         return _make_from_values(growth, found, name, pointer)
     match found.kind:
@@ -87,7 +87,7 @@ def make_scalar(growth: Growth, found: Alternative, name: str, pointer: str) -> 
 
 
 def join_scalars(growth: Growth, found: Sequence[Alternative], name: str, pointer: str) -> Type:
-    """One type for several alternatives of one kind."""
+    """Returns one type for several alternatives of one kind."""
     if all(each.values is not None for each in found):
         values = tuple(dict.fromkeys((type(value), value) for each in found for value in each.values or ()))
         labels = {value: label for each in found for value, label in zip(each.values or (), each.labels, strict=False)}
@@ -121,7 +121,7 @@ def _make_text(places: tuple[SchemaPlace, ...]) -> TextType:
 
 
 def make_integer(places: tuple[SchemaPlace, ...]) -> Integer:
-    """With the tightest bounds that are stated."""
+    """Returns an integer with the tightest bounds that are stated."""
     lowest = [bound for place in places for bound in _list_minimums(place.schema)]
     highest = [bound for place in places for bound in _list_maximums(place.schema)]
     if not lowest and not highest:
@@ -167,7 +167,7 @@ def _make_range(values: Sequence[Any]) -> Integer:
 
 
 def _make_from_values(growth: Growth, found: Alternative, name: str, pointer: str) -> Type:
-    """The type of a few values of one kind."""
+    """Returns the type of a few values of one kind."""
     values = found.values or ()
     if isinstance(values[0], bool):
         return BOOLEAN if len(values) > 1 else Constant(values[0])
@@ -208,7 +208,7 @@ def _make_enumeration(growth: Growth, found: Alternative, values: Sequence[str |
 
 
 def _add_choices(said: TypeAnnotations, places: tuple[SchemaPlace, ...]) -> TypeAnnotations:
-    """What is said of an enumeration, and below it what is said of its values."""
+    """Adds the descriptions of an enumeration's values to its own."""
     lines = [f"- {value}: {text}" for place in places for value, text in _describe_choices(place.schema)]
     if not lines:
         return said
@@ -233,7 +233,7 @@ def _describe_choices(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _make_choices(values: Sequence[str | int], labels: Sequence[str]) -> tuple[EnumerationChoice, ...]:
-    """With words that are all different: the labels where every value has its own."""
+    """Names the values, all differently: by their labels where every value has its own."""
     if len(set(labels)) == len(values) and all(labels):
         return tuple(EnumerationChoice(value, label) for value, label in zip(values, labels, strict=True))
     found: dict[str, EnumerationChoice] = {}

@@ -46,8 +46,8 @@ def make_type_tree(
     acronyms: frozenset[str] = ACRONYMS,
     taken: set[str] | None = None,
 ) -> TypeTree:
-    """The types of a schema. The root is declared as `name`; names of the others begin with `prefix`, or where none is given with
-    the root's (`GetWeather` for `GetWeatherInput`), and are added to `taken`, whose names none of them has."""
+    """Returns the types of a schema. The root is declared as `name`; names of the others begin with `prefix`, or where
+    none is given with the root's (`GetWeather` for `GetWeatherInput`), and are added to `taken`, whose names none of them has."""
     taken = set() if taken is None else taken
     taken.add(name)
     document = SchemaDocument(schema)
@@ -99,7 +99,7 @@ class _Tree(Growth):
     def _find_root_key(
         self, found: tuple[Alternative, ...], root: SchemaNode
     ) -> tuple[str, tuple[str, ...], frozenset[str]]:
-        """The key under which the root will be declared."""
+        """Returns the key under which the root will be declared."""
         flat = self.document.flatten(root.places) or ()
         if len(found) > 1 or found[0].kind == "union":
             return make_key("union", tuple(place for place in flat if not place.schema.keys() <= NEUTRAL), root.chosen)
@@ -118,7 +118,7 @@ class _Tree(Growth):
         return self._make(node, name, depth)
 
     def _follow_reference(self, origin: SchemaPlace, depth: int) -> Type | None:
-        """The type of what a reference points at; others may have asked for it already."""
+        """Returns the type of what a reference points at; others may have asked for it already."""
         if origin.pointer not in self._targets:
             name = self.names.name_definition(origin.pointer)
             self._targets[origin.pointer] = self._make(SchemaNode((origin,)), name, depth)
@@ -165,7 +165,7 @@ _FOR_ALL = ("string", "number", "array", "object")
 
 
 def _sort_declarations(declared: dict[str, Declaration], root: str) -> tuple[Declaration, ...]:
-    """The declarations as a reader meets them."""
+    """Returns the declarations as a reader meets them."""
     found: dict[str, Declaration] = {}
     ahead = [root]
     while ahead:

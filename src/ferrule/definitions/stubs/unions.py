@@ -47,7 +47,7 @@ class _Entry(NamedTuple):
 
 
 def make_union(growth: Growth, found: Sequence[Alternative], node: SchemaNode, name: str, depth: int) -> Type:
-    """The type of several alternatives."""
+    """Returns the type of several alternatives."""
     flat = growth.document.flatten(node.places) or ()
     places = tuple(place for place in flat if not place.schema.keys() <= NEUTRAL)
     key = make_key("union", places, node.chosen)
@@ -76,7 +76,7 @@ def _build(
 
 
 def _group_ways(found: Sequence[Alternative]) -> list[tuple[Alternative, ...]]:
-    """The alternatives, those of one scalar kind together."""
+    """Returns the alternatives, those of one scalar kind together."""
     groups: list[tuple[Alternative, ...]] = []
     for kind in _SCALARS:
         same = tuple(each for each in found if each.kind != "union" and kinds_of(each) == {kind})
@@ -98,7 +98,7 @@ def _make_entry_type(growth: Growth, entry: _Entry, node: SchemaNode, name: str,
 def _find_tag(
     growth: Growth, groups: list[tuple[Alternative, ...]], flat: tuple[SchemaPlace, ...]
 ) -> tuple[str | None, list[tuple[str | int | bool, ...]]]:
-    """The member that tells the variants apart, and its values in each."""
+    """Returns the member that tells the variants apart, and its values in each."""
     none: list[tuple[str | int | bool, ...]] = [()] * len(groups)
     if len(groups) < 2 or any(len(group) > 1 or group[0].kind != "object" for group in groups):
         return None, none
@@ -114,7 +114,7 @@ def _find_tag(
 
 
 def _list_tags(growth: Growth, found: Alternative, names: list[str]) -> dict[str, tuple[str | int | bool, ...]]:
-    """Those of the members that have listed values."""
+    """Returns those of the members that have listed values."""
     table: dict[str, tuple[str | int | bool, ...]] = {}
     for name in dict.fromkeys(names):
         inner = tuple(
@@ -187,7 +187,7 @@ def _find_word(group: tuple[Alternative, ...], tags: tuple[str | int | bool, ...
 
 
 def _find_own_word(growth: Growth, first: Alternative, names: Counter[str], word: str) -> str:
-    """A word for a variant whose first one others have too."""
+    """Returns a word for a variant whose first one others have too."""
     if first.kind in ("object", "union") and word == _WORDS[first.kind]:
         listed = [values[0] for values in _list_tags(growth, first, _list_members(first)).values() if len(values) == 1]
         return str(listed[0]) if listed and str(listed[0]).strip() else _find_own_member(first, names) or word
@@ -197,14 +197,14 @@ def _find_own_word(growth: Growth, first: Alternative, names: Counter[str], word
 
 
 def _find_item_word(growth: Growth, found: Alternative) -> str:
-    """What the items of a list are; empty where several things are."""
+    """Finds a word for the items of a list; empty where they are of several types."""
     items = tuple(rest for place in found.places if (rest := split_items(place)[1]) is not None)
     inner = find_alternatives(growth.document, SchemaNode(items), is_root=True).found if items else ()
     return _find_word((inner[0],), ()) if len(inner) == 1 and inner[0].kind != "any" else ""
 
 
 def _find_own_member(found: Alternative, names: Counter[str]) -> str:
-    """A member that no other variant has."""
+    """Returns a member that no other variant has."""
     return next((name for name in _list_members(found) if names[name] == 1 and name.strip()), "")
 
 
@@ -269,8 +269,8 @@ def _declare(
 
 
 def keep_all_members(declared: Mapping[str, Declaration]) -> dict[str, Declaration]:
-    """The declarations, so that records which only their schemas tell apart keep members that others of them name: a value may
-    have the members of several."""
+    """Returns the declarations, so that records which only their schemas tell apart keep members that others of them name:
+    a value may have the members of several."""
     opened: dict[str, Declaration] = {}
     for union in declared.values():
         if isinstance(union, Union) and union.tag is None:

@@ -51,11 +51,11 @@ class PythonAnnotations:
         self.notes[TypeNote(declaration.pointer, f"{declaration.name}: {message}")] = None
 
     def has_three_states(self, member: RecordMember) -> bool:
-        """Whether a member may be there, null, or left out."""
+        """Tells whether a member may be there, null, or left out."""
         return not member.is_required and may_be_null(member.type, self.declared)
 
     def write(self, made: Type, within: Declaration) -> str:
-        """The annotation of a type that a declaration needs."""
+        """Returns the annotation of a type that a declaration needs."""
         match made:
             case Anything():
                 return self.use_any()
@@ -79,7 +79,7 @@ class PythonAnnotations:
                 return _SCALARS[type(made)]
 
     def use_any(self) -> str:
-        """`Any`."""
+        """Writes `Any`, and notes that it is used."""
         self.uses.add("Any")
         return "Any"
 
@@ -98,7 +98,7 @@ class PythonAnnotations:
         return self.use_any()
 
     def write_target(self, declaration: Declaration) -> str:
-        """What a declaration that is no class stands for."""
+        """Writes the type that a declaration stands for which is no class."""
         match declaration:
             case Enumeration(choices=choices):
                 self.uses.add("Literal")
@@ -112,7 +112,7 @@ class PythonAnnotations:
 
 
 def join_types(parts: Iterable[str]) -> str:
-    """A union."""
+    """Returns a union."""
     once = list(dict.fromkeys(parts))
     literals = [part for part in once if part.startswith("Literal[")]
     if len(literals) > 1:

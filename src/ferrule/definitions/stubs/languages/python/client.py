@@ -11,7 +11,7 @@ _INDENT = " " * 4
 
 
 def write_client(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNote]]:
-    """The files of a plan, and where types are looser than a reader would expect."""
+    """Returns the files of a plan, and where types are looser than a reader would expect."""
     files = [
         SourceFile("client/__init__.py", f'{GENERATED}\n"""Typed calls of tools, a module each."""\n', "generated")
     ]

@@ -36,7 +36,7 @@ _YOURS = "This file is yours: it is written once, and never again."
 
 
 def write_implementation(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNote]]:
-    """The files of a plan, and where types are looser than a reader would expect."""
+    """Returns the files of a plan, and where types are looser than a reader would expect."""
     tools = [tool for tool in plan.tools if not tool.builtin]
     around = PythonSurroundings(plan)
     files = [
@@ -77,7 +77,7 @@ def _make_generated(path: str, lines: list[str]) -> SourceFile:
 
 
 def write_name(tool: ToolPlan) -> str:
-    """What a tool is called, on one line."""
+    """Writes a tool's name on one line."""
     return one_line(tool.name) or tool.stem
 
 
@@ -91,7 +91,7 @@ def _name_output(tool: ToolPlan) -> str:
 
 
 def _write_function(tool: ToolPlan, target: str, given: list[FunctionParameter]) -> str:
-    """A person's file."""
+    """Returns a person's file."""
     texts = [each.text for each in given]
     names = [
         *(["Annotated"] if any("Annotated[" in text for text in texts) else []),
@@ -123,7 +123,7 @@ def _write_function(tool: ToolPlan, target: str, given: list[FunctionParameter])
 
 
 def _name_targets(plan: StubPlan) -> dict[str, str]:
-    """What each function is bound to: its tool's id, where several versions are there with its version."""
+    """Names the tool that each function is bound to: by its id, and by its version where there are several."""
     count = Counter(each.tool_id for each in plan.tools)
     return {
         tool.stem: tool.tool_id if count[tool.tool_id] == 1 or not tool.version else f"{tool.tool_id}@{tool.version}"
@@ -132,7 +132,7 @@ def _name_targets(plan: StubPlan) -> dict[str, str]:
 
 
 def _write_test(tool: ToolPlan, given: list[FunctionParameter]) -> str:
-    """A person's file."""
+    """Returns a person's file."""
     passed = ["Mock()", "Mock()", *(f"{each.name}=Mock()" for each in given)]
     return _join_lines(
         [
@@ -158,7 +158,7 @@ def _logging(given: Iterable[FunctionParameter]) -> list[str]:
 
 
 def _write_registry(around: PythonSurroundings, tools: list[ToolPlan]) -> Iterator[str]:
-    """The module that Ferrule finds the functions by."""
+    """Yields the module that Ferrule finds the functions by."""
     given = {tool.stem: around.function_parameters(tool) for tool in tools}
     services = list(around.services.values())
     every = [each for parameters in given.values() for each in parameters]
@@ -193,7 +193,7 @@ def _write_registry(around: PythonSurroundings, tools: list[ToolPlan]) -> Iterat
 
 
 def _write_service(text: ServiceNames) -> str:
-    """A person's file."""
+    """Returns a person's file."""
     name = one_line(text.service.name)
     mark = [f"@ferrule.service({quote(text.service.name)})"] if _ENTRY.fullmatch(text.service.name) else []
     about = ["Make the service, when a tool first needs it.", ""]

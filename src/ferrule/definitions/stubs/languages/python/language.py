@@ -31,7 +31,7 @@ class Python:
     reserved_stems = KEYWORDS | _TAKEN | _DEVICES
 
     def write(self, plan: StubPlan) -> StubOutput:
-        """All files of a plan."""
+        """Returns all files of a plan."""
         plan = replace(plan, flavour=plan.flavour or self.flavours[0])
         files, notes = write_client(plan) if plan.kind == "client" else write_implementation(plan)
         if plan.is_project:

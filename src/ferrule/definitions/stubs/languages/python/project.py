@@ -1,4 +1,4 @@
-"""What makes stubs a project that runs by itself: packaging, settings, definitions and a page to read first."""
+"""The files of a Python project: packaging, settings and a README."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
 def write_project(plan: StubPlan) -> list[SourceFile]:
-    """The files of the project. Those that a person would change are theirs."""
+    """Returns the files of the project. Those that a person would change are theirs."""
     shared = [
         SourceFile("pyproject.toml", _write_packaging(plan), "yours"),
         SourceFile("README.md", _write_readme(plan), "yours"),
@@ -32,7 +32,7 @@ def write_project(plan: StubPlan) -> list[SourceFile]:
 
 
 def next_steps(plan: StubPlan) -> tuple[NextStep, ...]:
-    """How the packages come in that the stubs need, and how the functions are put behind their definitions."""
+    """Returns how the packages come in that the stubs need, and how the functions are put behind their definitions."""
     if plan.kind == "client":
         return tuple(_list_installs(plan))
     settings = write_function_settings(plan.place).replace("[functions]\n", "").strip().replace("\n", " and ")
@@ -40,7 +40,7 @@ def next_steps(plan: StubPlan) -> tuple[NextStep, ...]:
 
 
 def _list_installs(plan: StubPlan) -> Iterator[NextStep]:
-    """Ferrule itself is there, and brings its own packages along."""
+    """Lists the installs that a project needs; Ferrule itself is there, and brings its own packages along."""
     needs = _FLAVOURS[plan.flavour] if plan.flavour == "pydantic" else []
     if plan.is_project and plan.flavour == "pydantic":
         words = f"pyproject.toml is yours: where it was there before, add {needs[0]} to its dependencies"
@@ -60,7 +60,7 @@ def _toml(text: str) -> str:
 
 
 def _distribution(name: str) -> str:
-    """A name that packaging takes."""
+    """Returns a name that packaging takes."""
     return _UNFIT.sub("-", _slug(name).lower()).strip("-") or "tools"
 
 
@@ -112,7 +112,7 @@ def _indent_settings(place: str) -> str:
 
 
 def write_function_settings(place: str) -> str:
-    """The lines of `ferrule.toml` that let Ferrule find the functions in a folder, seen from its workspace."""
+    """Returns the lines of `ferrule.toml` that let Ferrule find the functions in a folder, seen from its workspace."""
     paths = "" if place in ("", ".") else f"paths = {json.dumps([place])}\n"
     return f'[functions]\n{paths}modules = ["{REGISTRY}"]\n'
 
@@ -166,7 +166,7 @@ def _write_client_page(title: str, plan: StubPlan) -> str:
 
 
 def _write_example(tool: ToolPlan, kind: str) -> str:
-    """An input to be filled in."""
+    """Returns an input to be filled in."""
     root = tool.input.find_declaration(tool.input.root.name)
     if not isinstance(root, RecordType):
         return "…"

@@ -50,12 +50,12 @@ class FieldText(NamedTuple):
 
 
 def member_names(record: RecordType) -> dict[str, str]:
-    """The name in Python of each member, by its name on the wire."""
+    """Returns the name in Python of each member, by its name on the wire."""
     return identifiers([member.name for member in record.members], Style(snake, _TAKEN, longest=_LONGEST))
 
 
 def write_class(record: RecordType, annotations: PythonAnnotations) -> list[str]:
-    """The lines of a record's class."""
+    """Returns the lines of a record's class."""
     flavour = annotations.flavour
     names = member_names(record)
     members = [each for each in record.members if flavour != "msgspec" or _is_plain_name(each.name)]
@@ -77,7 +77,7 @@ def write_class(record: RecordType, annotations: PythonAnnotations) -> list[str]
 
 
 def _is_plain_name(name: str) -> bool:
-    """Whether msgspec takes a text for the name of a field: none that JSON would have to escape."""
+    """Tells whether msgspec takes a text for the name of a field: none that JSON would have to escape."""
     return bool(name) and name.isprintable() and not set(name) & set('\\"')
 
 

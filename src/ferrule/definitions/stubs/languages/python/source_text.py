@@ -26,12 +26,12 @@ _ORDER = re.compile(r"#+\s*(noqa|ruff|flake8|fmt|type|mypy|pyright|pylint|isort|
 
 
 def write_literal(value: str | int | float | bool | None) -> str:
-    """A value as Python writes it."""
+    """Returns a value as Python writes it."""
     return quote(value) if isinstance(value, str) else repr(value)
 
 
 def quote(text: str) -> str:
-    """A text in the quotes that need fewer escapes."""
+    """Returns a text in the quotes that need fewer escapes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
     return quote + "".join(_escape(one, quote) for one in text) + quote
 
@@ -48,18 +48,18 @@ def _escape(one: str, quote: str) -> str:
 
 
 def fits(line: str) -> bool:
-    """Whether a line may stay as it is; letters that may be two columns wide count as such."""
+    """Tells whether a line may stay as it is; letters that may be two columns wide count as such."""
     return (len(line) if line.isascii() else 2 * len(line)) <= WIDTH
 
 
 def keep_line(line: str) -> str:
-    """A line that cannot be broken."""
+    """Returns a line that cannot be broken."""
     return line if fits(line) else line + SKIP
 
 
 def write_call(head: str, arguments: Sequence[str], indent: str = "", end: str = ")", opened: str = "") -> list[str]:
-    """What ends in brackets, on one line where it fits, else with an argument on each: `x = f(` and `a`, `b`. `opened`: a bracket
-    that only the long form has."""
+    """Writes a bracketed list, on one line where it fits, else with an argument on each: `x = f(` and `a`, `b`. `opened`:
+    a bracket that only the long form has."""
     whole = f"{indent}{head}{', '.join(arguments)}{end}"
     if not arguments or fits(whole):
         return [keep_line(whole)]
@@ -71,7 +71,7 @@ def write_call(head: str, arguments: Sequence[str], indent: str = "", end: str =
 
 
 def write_import(module: str, names: Iterable[str]) -> list[str]:
-    """`from module import …`; nothing where there are no names."""
+    """Writes `from module import …`; nothing where there are no names."""
     listed = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name.lower()))
     return write_call(f"from {module} import ", listed, end="", opened="(") if listed else []
 
@@ -82,7 +82,7 @@ def natural_key(name: str) -> list[tuple[int, str]]:
 
 
 def wrap_lines(lines: Iterable[str], room: int) -> list[str]:
-    """The lines, long ones broken between words. Lines that are indented stay."""
+    """Returns the lines, long ones broken between words. Lines that are indented stay."""
     found: list[str] = []
     for line in lines:
         if len(line) <= room or line.startswith("    "):
@@ -100,7 +100,7 @@ def write_comment(lines: Iterable[str], indent: str = "", mark: str = "#:") -> l
 
 
 def write_docstring(lines: Sequence[str], indent: str = "") -> list[str]:
-    """What a module, a class or a function says about itself; nothing where there is nothing to say."""
+    """Writes the docstring of a module, a class or a function; nothing where there is nothing to say."""
     told = [_escape_docstring(line) for line in wrap_lines([line.rstrip() for line in lines], WIDTH - len(indent) - 8)]
     if not told:
         return []
@@ -118,6 +118,6 @@ def _escape_docstring(line: str) -> str:
 
 
 def write_words(words: TypeAnnotations, made: Type | None = None) -> list[str]:
-    """The lines about a type or a member."""
+    """Returns the lines about a type or a member."""
     lines, notes = split_lines(words.description), describe_type(words, made)
     return [*lines, *([""] if lines and notes else []), *notes]

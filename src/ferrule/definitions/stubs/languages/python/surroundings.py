@@ -122,7 +122,7 @@ def write_config(around: PythonSurroundings) -> list[str]:
 
 
 def _write_settings(name: str, said: dict[str, str], about: str) -> list[str]:
-    """A dictionary of settings; any mapping where Python could not name one of them."""
+    """Returns a dictionary of settings; any mapping where Python could not name one of them."""
     if all(key.isascii() and key.isidentifier() and key not in KEYWORDS | _HIDING for key in said):
         fields = [f"{_INDENT}{key}: {kind}" for key, kind in said.items()]
         between = [""] if fields else []

@@ -24,15 +24,15 @@ _TYPING = ("Annotated", "Any", "Literal", "TypeAlias", "Unpack")
 
 
 def write_header(tool: ToolPlan) -> str:
-    """The first line of a tool's generated file."""
+    """Returns the first line of a tool's generated file."""
     return f"# {name_source(tool)}"
 
 
 def write_type_module(
     tool: ToolPlan, flavour: str, more: tuple[set[str], list[str], list[str]]
 ) -> tuple[str, list[ToolNote]]:
-    """The text of the module, and where its types are looser than a reader would expect. `more`: names of `typing`, further
-    imports and lines that stand after the types."""
+    """Returns the text of the module, and where its types are looser than a reader would expect. `more`: names of
+    `typing`, further imports and lines that stand after the types."""
     uses, imports, ends = set(more[0]), more[1], more[2]
     body: list[str] = []
     notes: list[ToolNote] = []
@@ -56,7 +56,7 @@ def _describe_module(tool: ToolPlan) -> list[str]:
 
 
 def _write_imports(uses: set[str], imports: list[str]) -> list[str]:
-    """Only what the module uses."""
+    """Writes the imports that the module uses."""
     standard = write_import("typing", [name for name in _TYPING if name in uses])
     third = ["import msgspec"] if "msgspec" in uses else []
     third += write_import("msgspec", ["UNSET", "UnsetType"] if "UNSET" in uses else [])
@@ -81,7 +81,7 @@ def _write_declarations(tree: TypeTree, annotations: PythonAnnotations) -> list[
 
 
 def _sort_aliases(aliases: Sequence[Declaration]) -> list[Declaration]:
-    """Each after what it needs, but for those that need themselves."""
+    """Returns each after what it needs, but for those that need themselves."""
     needs = {each.name: {name for part in parts_of(each) for name in names_in(part)} for each in aliases}
     pending, found = list(aliases), list[Declaration]()
     while pending:

@@ -15,7 +15,7 @@ from ferrule.definitions.stubs.languages.rust.tools import name_output, write_he
 
 
 def write_client(plan: StubPlan) -> StubOutput:
-    """All files of client stubs."""
+    """Returns all files of client stubs."""
     files: list[SourceFile] = []
     notes: list[ToolNote] = []
     for tool in plan.tools:

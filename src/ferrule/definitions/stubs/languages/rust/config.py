@@ -67,7 +67,7 @@ def _write_section(names: SectionNames) -> str:
 
 
 def _write_setting(value: JsonValue) -> tuple[str, str]:
-    """The type of a setting, and the expression that gives it."""
+    """Returns the type of a setting, and the expression that gives it."""
     match value:
         case bool():
             return "bool", json.dumps(value)

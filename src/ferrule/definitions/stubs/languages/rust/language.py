@@ -21,7 +21,7 @@ class Rust:
     reserved_stems = RESERVED_STEMS
 
     def write(self, plan: StubPlan) -> StubOutput:
-        """All files of a plan."""
+        """Returns all files of a plan."""
         return write_client(plan) if plan.kind == "client" else _implementation(plan)
 
 

@@ -1,4 +1,4 @@
-"""What all tools of a plan share: registration, services, settings, and with `--project` what makes it build and run."""
+"""The files that all Rust tools of a plan share: registration, services, settings, and with `--project` the crate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _read_support(name: str) -> str:
 
 
 def copy_support(folder: str, names: Mapping[str, str]) -> list[SourceFile]:
-    """The hand-written files that stubs rest on: what each module is called, and the file it is."""
+    """Returns the hand-written files that stubs rest on: what each module is called, and the file it is."""
     return [
         SourceFile(f"{folder}/{module}.rs", f"{GENERATED}{_read_support(name)}", "generated")
         for module, name in names.items()
@@ -43,7 +43,7 @@ def copy_support(folder: str, names: Mapping[str, str]) -> list[SourceFile]:
 
 
 def write_shared(plan: StubPlan, tools: Sequence[ToolPlan], around: RustSurroundings) -> list[SourceFile]:
-    """Everything of implementation stubs that is no single tool's."""
+    """Writes the files of implementation stubs that belong to no single tool."""
     modules = "".join(f"pub mod {stem};\n" for stem in sorted(tool.stem for tool in tools))
     made = [
         SourceFile("src/tools/mod.rs", write_registration(tools, around, modules), "generated"),
@@ -69,7 +69,7 @@ def _write_project(plan: StubPlan, around: RustSurroundings) -> list[SourceFile]
 
 
 def write_client_project(plan: StubPlan) -> list[SourceFile]:
-    """What makes a library of client stubs."""
+    """Writes the crate of client stubs."""
     package = _name_package(plan)
     return [
         *_write_crate(plan, package, "pub mod client;\n"),

@@ -7,14 +7,14 @@ from ferrule.definitions.stubs.languages.rust.text import document_lines
 
 
 def _write_title(plan: StubPlan, package: str) -> str:
-    """The beginning of a README: what the agent or the workspace is called and for."""
+    """Returns the beginning of a README: what the agent or the workspace is called and for."""
     title = " ".join(document_lines(plan.project.name)) or package
     about = "\n".join(document_lines(plan.project.description))
     return f"# {title}\n\n{about}\n" if about else f"# {title}\n"
 
 
 def write_readme(plan: StubPlan, package: str) -> str:
-    """Of a project that serves tools."""
+    """Writes the README of a project that serves tools."""
     return f"""{_write_title(plan, package)}
 An MCP server over standard input and output. `src/tools/<tool>.rs` is yours to write; what is in
 `src/tools/generated` and `src/tools/support` is written again by every run of `ferrule gen rust`.
@@ -37,7 +37,7 @@ To let Ferrule run the tools, name the program in the `ferrule.toml` of their wo
 
 
 def write_client_readme(plan: StubPlan, package: str) -> str:
-    """Of a library that calls tools."""
+    """Writes the README of a library that calls tools."""
     crate = package.replace("-", "_")
     tool = next(iter(plan.tools), None)
     stem, kind = (tool.stem, tool.input.root.name) if tool is not None else ("tool_name", "ToolNameInput")

@@ -1,4 +1,4 @@
-"""What brings the tools together: the module that lists them all, and the services that they are given."""
+"""The module that lists all tools, and the services that they are given."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0
 
 
 def write_literal(text: str) -> str:
-    """A string literal."""
+    """Returns a string literal."""
     return f'"{"".join(_escape(one) for one in text)}"'
 
 
@@ -40,7 +40,7 @@ def _escape(one: str) -> str:
 
 
 def write_raw(value: msgspec.Raw) -> str:
-    """JSON in lines and in ASCII, as a raw string literal."""
+    """Writes JSON in lines and in ASCII, as a raw string literal."""
     lines = msgspec.json.format(value, indent=2).decode()
     text = lines if lines.isascii() else "".join(one if one.isascii() else _units(one) for one in lines)
     hashes = "#"
@@ -65,7 +65,7 @@ def _document(line: str) -> str:
 
 
 def write_documentation(paragraphs: Sequence[Sequence[str]], indent: int = 0, mark: str = "///") -> str:
-    """A documentation comment of paragraphs, each some lines; nothing for nothing."""
+    """Returns a documentation comment of paragraphs, each some lines; nothing for nothing."""
     listed: list[str] = []
     for paragraph in filter(None, paragraphs):
         listed += ["", *paragraph] if listed else paragraph
@@ -73,7 +73,7 @@ def write_documentation(paragraphs: Sequence[Sequence[str]], indent: int = 0, ma
 
 
 def write_assignment(before: str, value: str, after: str, indent: int = 0) -> str:
-    """`name: Type,` or `const NAME: &str = "…";`: what does not fit the line begins the next one."""
+    """Writes `name: Type,` or `const NAME: &str = "…";`; a value that does not fit the line begins the next one."""
     start = " " * indent
     line = f"{start}{before} {value}{after}\n"
     is_next = "\n" not in value and len(line) > _COLUMNS + 1 >= len(start) + 4 + len(value) + len(after) + 1
@@ -81,14 +81,14 @@ def write_assignment(before: str, value: str, after: str, indent: int = 0) -> st
 
 
 def write_attribute(inside: str, indent: int = 4) -> str:
-    """`#[serde(…)]` with one thing in it."""
+    """Writes `#[serde(…)]` with one thing in it."""
     start = " " * indent
     line = f"{start}#[serde({inside})]\n"
     return line if len(line) <= _COLUMNS else f"{start}#[serde(\n{start}    {inside}\n{start})]\n"
 
 
 def write_call(before: str, arguments: Sequence[str], after: str, indent: int) -> str:
-    """`let x = f(a, b);`."""
+    """Writes a call such as `let x = f(a, b);`."""
     start, inside = " " * indent, ", ".join(arguments)
     line = f"{start}{before}({inside}){after}\n"
     if len(inside) <= _ARGUMENTS and len(line) <= _COLUMNS + 1:
@@ -97,7 +97,7 @@ def write_call(before: str, arguments: Sequence[str], after: str, indent: int) -
 
 
 def write_signature(before: str, parameters: Sequence[str], gives: str, indent: int = 0) -> str:
-    """`pub fn f(a: A) -> B {`."""
+    """Writes a signature such as `pub fn f(a: A) -> B {`."""
     start = " " * indent
     line = f"{start}{before}({', '.join(parameters)}) -> {gives} {{\n"
     if len(line) <= _COLUMNS + 1:
@@ -147,6 +147,6 @@ def name_variants(words: Iterable[str]) -> dict[str, str]:
 
 
 def name_rest(names: Iterable[str]) -> str:
-    """What the field is called that holds the members without a field."""
+    """Names the field that holds the members without a field."""
     wanted = {MEMBERS.make(name) for name in names}
     return next((each for each in _REST if each not in wanted), _REST[0])

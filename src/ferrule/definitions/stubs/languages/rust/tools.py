@@ -26,24 +26,25 @@ _LITERAL = re.compile(r'r(#+)".*?"\1|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def write_header(tool: ToolPlan) -> str:
-    """The line that says where a file comes from."""
+    """Returns the line that says where a file comes from."""
     return f"// {name_source(tool)}\n"
 
 
 def name_output(tool: ToolPlan, module: str = "") -> str:
-    """What a tool gives."""
+    """Names the type of a tool's result."""
     return "serde_json::Value" if tool.output is None else f"{module}{tool.output.root.name}"
 
 
 def write_types(tool: ToolPlan) -> tuple[str, tuple[ToolNote, ...]]:
-    """The types of what a tool takes and gives, and where they are looser than the trees."""
+    """Returns the types of what a tool takes and gives, and where they are looser than the trees."""
     types = RustTypes((tool.input,) if tool.output is None else (tool.input, tool.output))
     text = types.write()
     return text, tuple(ToolNote(tool.tool_id, note) for note in dict.fromkeys(types.notes))
 
 
 def write_imports(code: str, support: str, always: str) -> str:
-    """The lines that bring in what a file's code uses. `support`: the way to the support files; `always`: what it uses there."""
+    """Returns the lines that bring in what a file's code uses. `support`: the way to the support files; `always`: what it
+    uses there."""
     plain = _LITERAL.sub('""', _COMMENT.sub("", code))
     serde = [name for name in ("Deserialize", "Serialize") if re.search(rf"\b{name}\b", plain)]
     repr_ = ["use serde_repr::{Deserialize_repr, Serialize_repr};\n"] if "Serialize_repr" in plain else []
@@ -58,7 +59,7 @@ def write_imports(code: str, support: str, always: str) -> str:
 
 
 def write_generated(tool: ToolPlan) -> tuple[SourceFile, tuple[ToolNote, ...]]:
-    """`src/tools/generated/<stem>.rs`."""
+    """Writes `src/tools/generated/<stem>.rs`."""
     types, notes = write_types(tool)
     used = write_imports(types, "super::super::support", "Descriptor;")
     text = f"{write_header(tool)}\n{used}\n{_write_descriptor(tool)}\n{types}"

@@ -191,8 +191,8 @@ class RustTypes:
         return write_documentation([document_lines(words.description), sentences], indent)
 
     def write_type(self, kind: Type, home: str, place: str) -> str:
-        """The type of a value. `home`: the declaration it is part of, which it may have to be boxed for; `place`: what a type is
-        called after that has to be declared for it."""
+        """Returns the type of a value. `home`: the declaration it is part of, which it may have to be boxed for; `place`:
+        what a type is called after that has to be declared for it."""
         match kind:
             case Anything():
                 return "Value"
@@ -248,11 +248,11 @@ class RustTypes:
                 return "f64"
 
     def is_wrapped(self, alias: Alias) -> bool:
-        """Whether an alias stands for itself by way of nothing but aliases, so that it has to be a type of its own."""
+        """Tells whether an alias stands for itself by way of nothing but aliases, so that it has to be a type of its own."""
         return alias.name in self._follow_names([alias.type], through=Alias)
 
     def _follow_names(self, kinds: Iterable[Type], through: type = object) -> set[str]:
-        """The declarations that types mention, and those that these mention if they are of a kind."""
+        """Returns the declarations that types mention, and those that these mention if they are of a kind."""
         seen: set[str] = set()
         waiting = list(kinds)
         while waiting:
@@ -263,7 +263,7 @@ class RustTypes:
         return seen
 
     def _list_reached(self, name: str) -> frozenset[str]:
-        """The declarations that a value of this one has inside itself, without anything that keeps them elsewhere."""
+        """Returns the declarations that a value of this one has inside itself, without anything that keeps them elsewhere."""
         if name not in self._reach:
             seen = {name}
             waiting = [name]
@@ -278,7 +278,7 @@ class RustTypes:
         return self._reach[name]
 
     def _find_tagged(self) -> dict[str, Union]:
-        """The unions that serde tells apart by their tag: one text for each variant, whose records stand nowhere else."""
+        """Returns the unions that serde tells apart by their tag: one text for each variant, whose records stand nowhere else."""
         found = {
             each.name: each
             for each in self.declarations.values()
@@ -315,8 +315,8 @@ class RustTypes:
         )
 
     def _find_exact(self) -> set[str]:
-        """The records that serde has to tell from others by their members: a variant must not take another one's value and lose
-        a part of it."""
+        """Returns the records that serde has to tell from others by their members: a variant must not take another one's
+        value and lose a part of it."""
         found: set[str] = set()
         for each in self.declarations.values():
             if isinstance(each, Union) and each.name not in self._tagged:
@@ -326,8 +326,8 @@ class RustTypes:
         return found
 
     def _rank(self, kind: Type, seen: frozenset[str] = frozenset()) -> float:
-        """The place of a type among the variants of a union: what takes less comes first, and objects last, since serde reads a
-        list as a struct too."""
+        """Returns the place of a type among the variants of a union: what takes less comes first, and objects last, since
+        serde reads a list as a struct too."""
         match kind:
             case Constant(value=value):
                 return 0 if isinstance(value, str | bool) else 2
@@ -383,7 +383,7 @@ def _list_names(kind: Type) -> Iterator[str]:
 
 
 def _list_inline(kind: Type) -> Iterator[str]:
-    """The declarations that a value of a type has in its own space."""
+    """Yields the declarations that a value of a type has in its own space."""
     match kind:
         case NamedType():
             yield kind.name
