@@ -133,16 +133,16 @@ class SurfaceHandle:
             written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             stop = Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
-            call = self._planned(session, name, b"null", options)
-            return CallUnderWay(call.invocation_id, self._stopped(call, stop))
-        call = self._planned(session, name, written, options)
+            call = self._plan_call(session, name, b"null", options)
+            return CallUnderWay(call.invocation_id, self._stop_unstarted(call, stop))
+        call = self._plan_call(session, name, written, options)
         if listener is not None:
             app.services.live.add(call, app.services).listener = listener
         if not is_current and session.generation != app.generation():
             return CallUnderWay(call.invocation_id, self._start_on_new_surface(call, wait))
         if app.services.live.is_closing:
             return CallUnderWay(
-                call.invocation_id, self._stopped(call, build_cancel_stop(call, Cancel("runtime_shutdown")))
+                call.invocation_id, self._stop_unstarted(call, build_cancel_stop(call, Cancel("runtime_shutdown")))
             )
         going = drive(call, app.services)
         return going if isinstance(going, Result) else CallUnderWay(call.invocation_id, self._settle(going, wait))
@@ -152,10 +152,10 @@ class SurfaceHandle:
         try:
             call.session = await self.refresh()
         except FerruleError as error:
-            return await self._stopped(call, _unmade(error))
+            return await self._stop_unstarted(call, _unmade(error))
         services = self._app.services
         if services.live.is_closing:
-            return await self._stopped(call, build_cancel_stop(call, Cancel("runtime_shutdown")))
+            return await self._stop_unstarted(call, build_cancel_stop(call, Cancel("runtime_shutdown")))
         return await self._settle(drive(call, services), wait)
 
     async def _settle(self, going: Outcome | Awaitable[Outcome], wait: float | None = None) -> Result | Pending:
@@ -163,7 +163,7 @@ class SurfaceHandle:
         outcome = going if isinstance(going, Pending | DuplicateCall | Result) else await going
         return outcome if isinstance(outcome, Result) else await self._app.calls.resolve_outcome(outcome, wait)
 
-    def _planned(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
+    def _plan_call(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
         services = self._app.services
         now, tick = services.now(), services.tick
         # A third of the time of an f-string with two fields.
@@ -177,7 +177,7 @@ class SurfaceHandle:
             call.secrets = options.handed.secrets
         return call
 
-    async def _stopped(self, call: Call, stop: Stop) -> Result | Pending:
+    async def _stop_unstarted(self, call: Call, stop: Stop) -> Result | Pending:
         """End a call that cannot even begin; that it was made is still on record."""
         call.prepared = call.session.find(call.tool_name)
         try:
@@ -203,22 +203,22 @@ class SurfaceHandle:
 
     async def begin_many(self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any) -> BatchRun:
         """Let a batch go, and give it while it runs: the ids of its calls, their states, `updates()` and `ended()`."""
-        return await self._begun(read_requests(calls), wait, policy, self._app.new_id("bat"))
+        return await self._begin_batch(read_requests(calls), wait, policy, self._app.new_id("bat"))
 
     async def begin(
         self, name: str, arguments: dict[str, Any] | bytes | None = None, *, wait: float | None = None, **options: Any
     ) -> BatchRun:
         """Let one call go, and give it while it runs: `invocation_ids[0]` is known at once, to follow or cancel it by.
         `options`: as of `call`. The record is that of `call`, too: no batch is mentioned in it."""
-        return await self._begun([make_request(name, arguments, options)], wait, {}, "")
+        return await self._begin_batch([make_request(name, arguments, options)], wait, {}, "")
 
-    async def _begun(
+    async def _begin_batch(
         self, requests: Sequence[CallRequest], wait: float | None, policy: dict[str, Any], batch_id: str
     ) -> BatchRun:
         app = self._app
         session = await self.refresh()
         run = BatchRun(requests, _with(session.lane.policy, policy), app.services, app.calls, batch_id)
-        run.begin(session, self._planned, wait)
+        run.begin(session, self._plan_call, wait)
         return run
 
     async def follow(self, invocation_id: str, after: int = 0) -> AsyncIterator[Progress]:

@@ -71,7 +71,7 @@ class FairTurnstile:
     def enter(self, caller: Caller) -> Leave | Awaitable[Leave]:
         """Takes a place if there is one, else returns something to await for a turn. Raises Refused (429)."""
         key = (caller.tenant, caller.identity.principal)
-        line = self._lines.get(key) or self._new(key)
+        line = self._lines.get(key) or self._add_line(key)
         if self._per_minute:
             self._demand_rate(line)
         if line.running < self.at_once and self.running < self._in_all and not line.waiting:
@@ -98,7 +98,7 @@ class FairTurnstile:
 
     def _demand_room(self, line: _Line) -> None:
         if len(line.waiting) >= self._most_waiting:
-            raise self._refused("too many calls of yours wait already", 1.0)
+            raise self._build_refusal("too many calls of yours wait already", 1.0)
 
     async def _wait(self, line: _Line) -> Leave:
         """Waits in line. A call joins the line here and not in `enter`, so one that nobody awaits never stands in it."""
@@ -119,7 +119,7 @@ class FairTurnstile:
                 if turn in line.waiting:
                     line.waiting.remove(turn)
             if isinstance(error, TimeoutError):
-                raise self._refused("no turn came in time; try again later", self._queue_seconds) from None
+                raise self._build_refusal("no turn came in time; try again later", self._queue_seconds) from None
             raise
 
     def _demand_rate(self, line: _Line) -> None:
@@ -127,15 +127,15 @@ class FairTurnstile:
         while began and began[0] <= now - _MINUTE:
             began.popleft()
         if len(began) >= self._per_minute:
-            raise self._refused(
+            raise self._build_refusal(
                 f"more than {self._per_minute} calls in a minute are not taken", began[0] + _MINUTE - now
             )
         began.append(now)
 
-    def _refused(self, reason: str, retry_after: float) -> Refused:
+    def _build_refusal(self, reason: str, retry_after: float) -> Refused:
         return Refused(429, reason, retry_after=retry_after)
 
-    def _new(self, key: tuple[str, str]) -> _Line:
+    def _add_line(self, key: tuple[str, str]) -> _Line:
         if len(self._lines) >= self._forget_above:
             now = asyncio.get_running_loop().time()
             self._lines = {known: line for known, line in self._lines.items() if not line.is_idle(now)}

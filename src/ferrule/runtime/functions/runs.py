@@ -58,7 +58,7 @@ class FunctionRun:
         readers = {parameter.name: make_reader(parameter) for parameter in parameters}
         self._readers = tuple((name, read) for name, read in readers.items() if read is not None)
         self._is_direct = not (self._readers or fitted.renamed or fitted.whole or self._context or injection)
-        self._shape = binding.shape if not fitted.wraps else partial(_wrapped, fitted.wraps)
+        self._shape = binding.shape if not fitted.wraps else partial(_wrap, fitted.wraps)
         self._write = make_writer(signature)
         self._gives_json = self._shape is None and is_plain(signature.returns, known=True)
         self._is_simple = self._is_direct and not self._whole and self._gives_json
@@ -82,15 +82,15 @@ class FunctionRun:
             raise ExecutionFailed("capability_gap", f"tool {self._name!r} has no function to go on with")
         try:
             value = await self._anywhere(await self._going_on.call(state, answer, context))
-            given = self._given(value, is_json=False)
+            given = self._convert(value, is_json=False)
         except BaseException as error:
             fail(error, self._name)
         return given if isinstance(given, Output | Waiting) else Output(given)
 
-    def _ready(self, arguments: Any, context: Context | None) -> dict[str, Any]:
+    def _prepare_arguments(self, arguments: Any, context: Context | None) -> dict[str, Any]:
         """The arguments as the function wants them. Raises msgspec.ValidationError."""
         if not self._is_direct:
-            arguments = self._reshaped(arguments, context)
+            arguments = self._reshape(arguments, context)
         if self._whole and float in map(type, arguments.values()):
             for name in self._whole:
                 if type(arguments.get(name)) is float:
@@ -98,7 +98,7 @@ class FunctionRun:
         ready: dict[str, Any] = arguments
         return ready
 
-    def _reshaped(self, arguments: Any, context: Context | None) -> dict[str, Any]:
+    def _reshape(self, arguments: Any, context: Context | None) -> dict[str, Any]:
         if self._fit.whole is not None:
             arguments = {self._fit.whole: arguments}
         renamed = self._fit.renamed
@@ -114,7 +114,7 @@ class FunctionRun:
         ready: dict[str, Any] = arguments
         return ready
 
-    def _given(self, value: Any, *, is_json: bool) -> Any:
+    def _convert(self, value: Any, *, is_json: bool) -> Any:
         """What a function returned, as JSON unless it is known to be."""
         kind = type(value)
         if kind is Waiting:
@@ -137,12 +137,12 @@ class FunctionRun:
         if problem is not None:
             return problem
         try:
-            ready = self._ready(dict(arguments) if isinstance(arguments, dict) else arguments, None)
+            ready = self._prepare_arguments(dict(arguments) if isinstance(arguments, dict) else arguments, None)
         except msgspec.ValidationError as error:
             return self._unreadable(arguments, error)
         except BaseException as error:
             fail(error, self._name)
-        return None if self._check is None else self._checked(self._check.call(ready))
+        return None if self._check is None else self._run_check(self._check.call(ready))
 
     def _unknown_field(self, arguments: dict[str, Any]) -> str | None:
         known, reserved = self._fit.known, self._reserved
@@ -165,7 +165,7 @@ class FunctionRun:
                 return f"{field!r} cannot be used as it is{reason}; change it"
         return f"the arguments of {self._name!r} cannot be used as they are{reason}"
 
-    async def _checked(self, call: Companion) -> str | None:
+    async def _run_check(self, call: Companion) -> str | None:
         try:
             problem = await self._anywhere(call)
         except ToolFailed as failed:
@@ -190,11 +190,11 @@ class InlineRun(FunctionRun):
         if self._injection is not None and self._injection.values is None:
             return self._later(self._injection, arguments, context)
         try:
-            value = self._call(**self._ready(arguments, context))
+            value = self._call(**self._prepare_arguments(arguments, context))
             kind = type(value)
             if self._gives_json and kind is not Waiting and kind is not CoroutineType:
                 return value  # what `_given` would say, without asking
-            return self._awaited(value) if kind is CoroutineType else self._given(value, is_json=self._gives_json)
+            return self._await(value) if kind is CoroutineType else self._convert(value, is_json=self._gives_json)
         except BaseException as error:
             fail(error, self._name)
 
@@ -204,9 +204,9 @@ class InlineRun(FunctionRun):
         value = self(arguments, context)
         return await value if inspect.isawaitable(value) else value
 
-    async def _awaited(self, value: Awaitable[Any]) -> Any:
+    async def _await(self, value: Awaitable[Any]) -> Any:
         try:
-            return self._given(await value, is_json=self._gives_json)
+            return self._convert(await value, is_json=self._gives_json)
         except BaseException as error:
             fail(error, self._name)
 
@@ -221,11 +221,11 @@ class AsyncRun(FunctionRun):
         try:
             if self._is_simple:
                 value = await self._call(**arguments)
-                return value if value.__class__ is not Waiting else self._given(value, is_json=True)
+                return value if value.__class__ is not Waiting else self._convert(value, is_json=True)
             if self._injection is not None:
                 await self._injection.resolve()
-            value = await self._call(**self._ready(arguments, context))
-            return self._given(value, is_json=self._gives_json)
+            value = await self._call(**self._prepare_arguments(arguments, context))
+            return self._convert(value, is_json=self._gives_json)
         except BaseException as error:
             fail(error, self._name)
 
@@ -245,13 +245,13 @@ class ThreadRun(FunctionRun):
         try:
             if self._injection is not None:
                 await self._injection.resolve()
-            ready = self._ready(arguments, context)
+            ready = self._prepare_arguments(arguments, context)
             given = self._threads.submit(lambda: self._call(**ready))
             context.on_abort(given.withdraw)
             value = await given.future
             if type(value) is CoroutineType:
                 value = await value
-            return self._given(value, is_json=self._gives_json)
+            return self._convert(value, is_json=self._gives_json)
         except BaseException as error:
             fail(error, self._name)
 
@@ -280,9 +280,9 @@ class ProcessRun(FunctionRun):
         value = await self._children.run(asked, self._binding.env, context)
         if not self._fit.wraps or isinstance(value, Output | Waiting) or value is EMPTY:
             return value
-        return _wrapped(self._fit.wraps, value)
+        return _wrap(self._fit.wraps, value)
 
 
-def _wrapped(member: str, value: Any) -> dict[str, Any]:
+def _wrap(member: str, value: Any) -> dict[str, Any]:
     """A function's value as the one member of its tool's result, unless it is that already."""
     return value if isinstance(value, dict) and value.keys() == {member} else {member: value}

@@ -129,7 +129,7 @@ class GuardedGate:
         self._looked_at = float("-inf")
         self._known: dict[bytes, _Known] = {}
         self._watch = Watch(self._keys, clock, settings.limits.request_seconds)
-        self._watch_it = self._watched
+        self._watch_it = self._watch_request
         self._issuers = (
             Issuers(settings.issuers, settings.grants, self._known.clear, clients) if settings.issuers else None
         )
@@ -177,16 +177,16 @@ class GuardedGate:
         for name, value in request.headers:
             if name == b"authorization":
                 if credential is not None:
-                    raise self._malformed(request)
+                    raise self._refuse_header(request)
                 credential = value
         if credential is None:
-            raise self._unauthenticated(request)
+            raise self._demand_credential(request)
         pair = credential, blake2s(credential).digest()
         if request.seen is not None:
             request.seen["credential"] = pair
         return pair
 
-    def _watched(self, request: HttpRequest) -> None:
+    def _watch_request(self, request: HttpRequest) -> None:
         """A request stays open: it ends with its credential."""
         given = next((value for name, value in request.headers if name == b"authorization"), b"")
         known = self._known.get(blake2s(given).digest())
@@ -231,9 +231,9 @@ class GuardedGate:
         scheme, _, secret = credential.decode("latin-1").strip().partition(" ")
         secret = secret.strip()
         if scheme.lower() != "bearer":
-            raise self._unauthenticated(request)
+            raise self._demand_credential(request)
         if not secret or " " in secret:
-            raise self._malformed(request)
+            raise self._refuse_header(request)
         if self._issuers is None or is_token(secret):
             return self._key(secret, request)
         try:
@@ -261,7 +261,7 @@ class GuardedGate:
             raise self._unreadable(error) from None
         return _Known(held.caller, held.ends, held.ends, 0.0, held.token_id)
 
-    def _unauthenticated(self, request: HttpRequest) -> Refused:
+    def _demand_credential(self, request: HttpRequest) -> Refused:
         challenge = self.metadata.challenge(request)
         return Refused(401, "a credential is needed: Authorization: Bearer …", challenge=challenge)
 
@@ -275,7 +275,7 @@ class GuardedGate:
         detail = f"everybody, since the keys cannot be read: {error}"
         return Refused(503, "credentials cannot be checked at the moment", detail=detail)
 
-    def _malformed(self, request: HttpRequest) -> Refused:
+    def _refuse_header(self, request: HttpRequest) -> Refused:
         challenge = self.metadata.challenge(request, "invalid_request")
         return Refused(400, "the Authorization header cannot be read", challenge=challenge)
 

@@ -244,13 +244,13 @@ class ServerConnection(asyncio.BufferedProtocol):
     def _start(self, request: Http1Request, response: Response, context: Context) -> None:
         self._owes_answer = True
         self._task = self._server.tasks.go_on(self._deliver(request, response), context)
-        self._task.add_done_callback(self._ended)
+        self._task.add_done_callback(self._end_task)
 
     def task_of(self, request: Http1Request) -> asyncio.Task[None] | None:
         """The task that answers a request, if it is this one's turn and it had to wait for something."""
         return self._task if request is self._current else None
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _end_task(self, task: asyncio.Task[None]) -> None:
         self._task = None
         if task.cancelled() and self._owes_answer:  # a tool cancelled its own task: nobody waits for an answer in vain
             self.drop()
@@ -328,7 +328,7 @@ class ServerConnection(asyncio.BufferedProtocol):
     async def _write_parts(self, request: Http1Request, answer: HttpStream) -> None:
         """Write a stream. Its source is closed however it ends; a client that goes away ends it."""
         self.begin(request, answer.status, answer.headers)
-        pumping = asyncio.ensure_future(self._pumped(request, answer))
+        pumping = asyncio.ensure_future(self._pump(request, answer))
         gone = asyncio.ensure_future(request.wait_until_gone())
         try:
             await asyncio.wait({pumping, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -341,7 +341,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             _log.error("a stream failed", exc_info=results[0])
             self.drop()  # so that nobody takes what came for the whole
 
-    async def _pumped(self, request: Http1Request, answer: HttpStream) -> None:
+    async def _pump(self, request: Http1Request, answer: HttpStream) -> None:
         if request.method != "HEAD":
             async for part in answer.source:
                 if part:

@@ -177,20 +177,20 @@ class McpService:
                 return self._encode(exchange, result)
             return self._wait_for(exchange, message.method, result)
         except Exception as error:
-            return failure(exchange.request_id, message.method, error)
+            return encode_failure(exchange.request_id, message.method, error)
 
     async def _wait_for(self, exchange: Exchange, method: str, work: Awaitable[RpcResult]) -> RpcAnswer:
         try:
             return self._encode(exchange, await work)
         except Exception as error:
-            return failure(exchange.request_id, method, error)
+            return encode_failure(exchange.request_id, method, error)
 
     def _encode(self, exchange: Exchange, result: RpcResult) -> RpcAnswer:
         if not isinstance(result, bytes):
-            result = encode(self.completed(exchange, result))
+            result = encode(self.complete_result(exchange, result))
         return RpcAnswer(result_text(exchange.request_id, result))
 
-    def completed(self, exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
+    def complete_result(self, exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
         """A result with what its revision wants of every one (MCP-14, MCP-26, MCP-105)."""
         if not exchange.is_modern:
             return result
@@ -198,7 +198,7 @@ class McpService:
         return {"resultType": "complete", **result, "_meta": meta}
 
 
-def failure(request_id: RequestId, method: str, error: Exception) -> RpcAnswer:
+def encode_failure(request_id: RequestId, method: str, error: Exception) -> RpcAnswer:
     """The response to a request that could not be answered."""
     if isinstance(error, RpcError):
         return RpcAnswer(error_text(request_id, error), error.status)

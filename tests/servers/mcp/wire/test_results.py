@@ -13,7 +13,7 @@ import pytest
 import ferrule
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.model.failure import ERROR_CLASSES, MEANINGS, Stop, tool_error
-from ferrule.servers.mcp.wire.results import advice
+from ferrule.servers.mcp.wire.results import describe_advice
 from tests.servers.mcp.direct_client import REVISIONS, McpClient, connected_client, in_loop
 from tests.servers.mcp.published_schemas import check_against_schema
 
@@ -258,7 +258,7 @@ async def test_what_was_achieved_comes_after_what_went_wrong(tmp_path: Path) -> 
 def test_every_class_of_error_has_advice(kind: Any, has_run: bool) -> None:
     """MCP-151: and nobody is told to repeat what may have acted."""
     error = tool_error(Stop(kind, "no"), has_run=has_run, is_repeatable=False)
-    words = advice(error)
+    words = describe_advice(error)
     assert words.startswith(f"[{kind}]")
     assert ("may have acted" in words) is (has_run and not error.retry.retry_safe)
     if has_run and MEANINGS[kind].recoverability in ("retry", "retry_later"):

@@ -94,7 +94,7 @@ class Writer:
             if self._is_closing:
                 raise LedgerUnavailable(_CLOSED)
             if self.failure or time.monotonic() > until:
-                raise LedgerUnavailable(_told(self.failure or "the disk does not keep up"))
+                raise LedgerUnavailable(_explain(self.failure or "the disk does not keep up"))
             time.sleep(0.0005)
 
     def _wake(self) -> None:
@@ -140,7 +140,7 @@ class Writer:
         if not self._is_urgent and not self._is_closing:
             self._sleep(_ENOUGH, self._behind)
 
-    def _taken(self) -> list[GroupItem]:
+    def _take_group(self) -> list[GroupItem]:
         self._is_urgent = False
         queue = self._queue
         items = [queue.popleft() for _ in range(min(len(queue), GROUP_LIMIT))]
@@ -158,9 +158,9 @@ class Writer:
                 self._transactions.probe()
                 self._recover()
         except (sqlite3.Error, OSError, LedgerError) as error:
-            self._fail(self._taken(), error)
+            self._fail(self._take_group(), error)
             return
-        items = self._taken()
+        items = self._take_group()
         if items:
             self._write(items)
 
@@ -217,14 +217,14 @@ class Writer:
         """Certainly not written: recorded entries wait for better times, the others are told."""
         self._lose_power(error)
         self._queue.extendleft(reversed([item for item in items if type(item) is Entry]))
-        self._refuse(items, LedgerUnavailable(_told(str(error))))
+        self._refuse(items, LedgerUnavailable(_explain(str(error))))
 
     def _refuse(self, items: Iterable[GroupItem], error: LedgerError) -> None:
         answer_waiters([(item, error) for item in items if type(item) is CommitWaiter])
 
     def _lose_power(self, error: Exception) -> None:
         if not self.failure:
-            self._report(_told(str(error)))
+            self._report(_explain(str(error)))
         self._transactions.disconnect()
         self.failure, self._limit = str(error) or type(error).__name__, 0
 
@@ -239,8 +239,8 @@ class Writer:
         """A mistake of ours: fail closed, leave nobody waiting."""
         self._lose_power(LedgerError(f"its writer stopped: {error!r}"))
         self._is_closing = True
-        self._refuse(list(self._queue), LedgerUnavailable(_told(self.failure)))
+        self._refuse(list(self._queue), LedgerUnavailable(_explain(self.failure)))
 
 
-def _told(problem: str) -> str:
+def _explain(problem: str) -> str:
     return f"the ledger cannot be written: {problem}; nothing was recorded. Free space or mend the disk, it goes on by itself"

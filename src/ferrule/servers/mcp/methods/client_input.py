@@ -24,7 +24,7 @@ from ferrule.servers.mcp.tasks.inputs import why_unusable
 from ferrule.servers.mcp.tasks.tasks import knows_tasks, wait_or_make_task
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 from ferrule.servers.mcp.wire.params import Retry
-from ferrule.servers.mcp.wire.results import lacking
+from ferrule.servers.mcp.wire.results import missing_capability_error
 
 UNUSABLE = "requestState cannot be used: it was changed, used before, made for something else, or is too old"
 """One text for every reason, so that a caller cannot probe which check failed (MCP-223)."""
@@ -107,7 +107,7 @@ async def resume_call(
     if answers.keys() != requests.keys():
         missing = list_undeclared(requests, exchange.client)
         if missing:  # the request before this one declared more
-            raise lacking(missing)
+            raise missing_capability_error(missing)
         return encode_input_required(exchange, method, salient, pending)
     outcome = await _give_answers(exchange, method, pending, answers)
     if outcome is None:
@@ -166,7 +166,7 @@ async def ask_client(
         if missing:
             await exchange.surface.cancel(outcome.invocation_id, "its client cannot be asked for that")
             if exchange.is_modern:
-                raise lacking(missing)
+                raise missing_capability_error(missing)
             return await _read_outcome(exchange, outcome)
         if exchange.is_modern:
             return encode_input_required(exchange, method, salient, outcome)

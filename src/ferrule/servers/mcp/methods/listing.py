@@ -154,7 +154,7 @@ class Lists:
                 "ttlMs": ttl_ms if kind.longest_ms is None else min(ttl_ms, kind.longest_ms),
                 "cacheScope": "private",
             }
-        rest = self._server.completed(exchange, rest)
+        rest = self._server.complete_result(exchange, rest)
         # Items are joined as bytes, so that they are not encoded again for each page.
         members = b",".join(text for _, text in items[start:end])
         tail = encode(rest)[1:] if rest else b"}"

@@ -15,7 +15,7 @@ from ferrule.model.surface import SurfaceEntry
 from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.session import Session
 from ferrule.servers.mcp.server import Exchange
-from ferrule.servers.mcp.wire.results import BARE, call_result, text_result, waiting_result
+from ferrule.servers.mcp.wire.results import BARE, encode_call_result, text_result, waiting_result
 
 LOOKUP = "ferrule_result"
 _MOST_SECONDS = 60.0
@@ -75,7 +75,7 @@ async def look_up(exchange: Exchange, arguments: bytes) -> bytes:
         return text_result(exchange, "there is no such call of yours", is_error=True)
     if isinstance(found, Pending):
         return waiting_result(exchange, found, how_to_look_up(exchange, found))
-    return call_result(exchange.server, exchange.revision, found, BARE)
+    return encode_call_result(exchange.server, exchange.revision, found, BARE)
 
 
 def how_to_look_up(exchange: Exchange, pending: Pending) -> str:

@@ -33,11 +33,11 @@ from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 from ferrule.servers.mcp.wire.params import CallParams, params_of
 from ferrule.servers.mcp.wire.results import (
     Shape,
-    call_result,
+    encode_call_result,
     refuse_protocol_errors,
     shape_of,
     text_result,
-    unknown,
+    unknown_tool_error,
     waiting_result,
 )
 
@@ -105,7 +105,7 @@ async def _find_and_call(exchange: Exchange, asked: CallParams, arguments: bytes
     except MisdirectedCall as why:
         return text_result(exchange, str(why), is_error=True)
     if target is None:
-        raise unknown(asked.name)
+        raise unknown_tool_error(asked.name)
     session = exchange.surface.session
     callee = _describe_callee(target, session.find(target.name))
     if not target.through and callee.prepared.is_loaded and callee.prepared.refusal is None:
@@ -257,9 +257,9 @@ def encode_result(call: ToolCall, result: Result) -> bytes:
         if not _is_known(exchange, call.callee):
             if call.callee.through:
                 return text_result(exchange, str(unknown_target_error(call.callee.through)), is_error=True)
-            raise unknown(call.asked.name)
+            raise unknown_tool_error(call.asked.name)
         refuse_protocol_errors(exchange, result, call.asked.name)
-    return call_result(exchange.server, exchange.revision, result, call.callee.shape)
+    return encode_call_result(exchange.server, exchange.revision, result, call.callee.shape)
 
 
 async def encode_outcome(call: ToolCall, outcome: Outcome) -> RpcResult:

@@ -17,7 +17,7 @@ from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.tasks.inputs import ClientQuestions, find_questions, read_answers, resume_with_answers
 from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS, TaskRef, find_task
 from ferrule.servers.mcp.wire.messages import RpcError
-from ferrule.servers.mcp.wire.results import told
+from ferrule.servers.mcp.wire.results import build_result
 
 _POLL_WAITING_MS = 2000
 
@@ -50,7 +50,7 @@ def _describe_ending(exchange: Exchange, result: Result, name: str) -> JsonObjec
     if result.error is not None and result.error.error_class == "canceled":
         return {"status": "cancelled", "statusMessage": result.error.message}
     try:
-        said = told(exchange, result, exchange.surface.session.find(name), name)
+        said = build_result(exchange, result, exchange.surface.session.find(name), name)
         return {"status": "completed", "result": said}
     except RpcError as error:
         failed = {"code": error.code, "message": error.message}

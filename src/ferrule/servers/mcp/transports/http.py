@@ -83,9 +83,9 @@ class McpEndpoint:
         seen = request.seen
         head = (seen.get("mcp") if seen else None) or _head_of(request)
         if not (head.accepted.json or head.accepted.events):
-            return _refused(RpcError(INVALID_REQUEST, "answers are application/json or text/event-stream", status=406))
+            return _refuse(RpcError(INVALID_REQUEST, "answers are application/json or text/event-stream", status=406))
         if not head.is_json:
-            return _refused(RpcError(INVALID_REQUEST, "a message is sent as application/json", status=415))
+            return _refuse(RpcError(INVALID_REQUEST, "a message is sent as application/json", status=415))
         body = request.read(self.server.edge.settings.limits.body_bytes)
         if isinstance(body, bytes):
             return self._respond_to_post(request, caller, head, body)
@@ -101,20 +101,20 @@ class McpEndpoint:
     ) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream]:
         """Decides the era of a message, and hands it over (MCP-2)."""
         if head.twice is not None:
-            return _refused(mismatch(f"the header {head.twice.decode()} is sent more than once"), body)
+            return _refuse(mismatch(f"the header {head.twice.decode()} is sent more than once"), body)
         is_modern = head.is_modern
         if not is_modern and _MARK in body:
             said = _version_in(body)
             if said is not None and head.version is None:
                 is_modern = True  # the modern path says that the header is missing (MCP-2)
             elif said is not None and said not in SESSIONED:
-                return _refused(
+                return _refuse(
                     mismatch("the header MCP-Protocol-Version and params._meta name different versions"), body
                 )
         if is_modern:
             return answer_modern(self.server, request, caller, body, head)
         if self.sessions is None:
-            return _unserved(head.version, body)
+            return _refuse_sessions(head.version, body)
         return self.sessions.post(request, caller, body, head.accepted)
 
     def _respond_to_other(
@@ -127,7 +127,7 @@ class McpEndpoint:
         if request.method == "DELETE":
             return self.sessions.end(request, caller)
         if not _head_of(request).accepted.events:
-            return _refused(
+            return _refuse(
                 RpcError(INVALID_REQUEST, "a stream is text/event-stream, which Accept excludes", status=406)
             )
         return self.sessions.open_stream(request, caller)
@@ -159,17 +159,17 @@ def _version_in(body: bytes) -> object:
     return params.meta.version if params is not None and params.meta is not None else None
 
 
-def _unserved(version: bytes | None, body: bytes) -> HttpAnswer:
+def _refuse_sessions(version: bytes | None, body: bytes) -> HttpAnswer:
     """The answer to a client of the revisions with sessions, where they are switched off."""
     try:
         message = read_message(body)
     except RpcError:
         message = Message()
     spoken = version.decode("latin-1") if version is not None else SESSIONED[-1]
-    return _refused(sessions_off_error(message, spoken), body)
+    return _refuse(sessions_off_error(message, spoken), body)
 
 
-def _refused(error: RpcError, body: bytes = b"") -> HttpAnswer:
+def _refuse(error: RpcError, body: bytes = b"") -> HttpAnswer:
     """An error before anything was done; what is wrong with the message itself comes first (MCP-55)."""
     request_id = None
     if body:

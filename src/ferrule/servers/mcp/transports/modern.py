@@ -140,7 +140,7 @@ def answer_modern(
         message = read_message(body, server.edge.settings.limits.depth)
         kind = message.kind
         if kind != "request":
-            return _unasked(head.headers, kind)
+            return _answer_no_request(head.headers, kind)
         params = read_params(message)
         exchange = open_exchange(server, caller, message, params, head.headers)
         _check_headers(exchange, head, message, params)
@@ -149,9 +149,9 @@ def answer_modern(
             return _answer_on(request, head.accepted, message, exchange, surface)
         set_surface(exchange, surface)
     except RpcError as error:
-        return refused(message, error)
+        return encode_error(message, error)
     except FerruleError as error:
-        return _nothing(message.id if message is not None else None, error)
+        return _refuse_surface(message.id if message is not None else None, error)
     return _answer(request, head.accepted, message, exchange)
 
 
@@ -166,9 +166,9 @@ async def _answer_on(
     try:
         set_surface(exchange, await surface)
     except RpcError as error:
-        return refused(message, error)
+        return encode_error(message, error)
     except FerruleError as error:
-        return _nothing(message.id, error)
+        return _refuse_surface(message.id, error)
     return await resolve(_answer(request, accepted, message, exchange))
 
 
@@ -201,20 +201,20 @@ async def _wait_for(
     return back.end(answered)
 
 
-def _nothing(request_id: RequestId | None, error: FerruleError) -> HttpAnswer:
+def _refuse_surface(request_id: RequestId | None, error: FerruleError) -> HttpAnswer:
     _log.warning("a caller has nothing here: %s", error)
     failed = RpcError(INTERNAL_ERROR, "there is nothing to serve to this caller here")
     return HttpAnswer(failed.status, error_text(request_id, failed), [JSON])
 
 
-def refused(message: Message | None, error: RpcError) -> HttpAnswer:
+def encode_error(message: Message | None, error: RpcError) -> HttpAnswer:
     """An error before anything was done. It is JSON, so that a client that tries eras learns which this is (MCP-12)."""
     return HttpAnswer(error.status, error_text(id_of(message, error), error), [JSON])
 
 
-def _unasked(headers: Mapping[bytes, bytes], kind: str) -> HttpAnswer:
+def _answer_no_request(headers: Mapping[bytes, bytes], kind: str) -> HttpAnswer:
     """What is no request: notifications are taken and mean nothing here (MCP-66); responses have nothing to answer (MCP-23)."""
     if kind == "response":
-        return refused(None, RpcError(INVALID_REQUEST, "nothing was asked that this could answer"))
+        return encode_error(None, RpcError(INVALID_REQUEST, "nothing was asked that this could answer"))
     refuse_unserved(read_plain_header(VERSION, headers.get(VERSION, b"")))
     return HttpAnswer(202)

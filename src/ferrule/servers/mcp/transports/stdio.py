@@ -18,7 +18,7 @@ from ferrule.infra.tasks import eager_tasks, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.session_methods import encode_initialize, read_initialize, sessions_off_error
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
-from ferrule.servers.mcp.server import Back, Exchange, McpService, RpcAnswer, failure
+from ferrule.servers.mcp.server import Back, Exchange, McpService, RpcAnswer, encode_failure
 from ferrule.servers.mcp.transports.modern import check_request, names_version, open_exchange, set_surface
 from ferrule.servers.mcp.transports.pipe import LineQueue, Pipe
 from ferrule.servers.mcp.transports.sessions import Finish, McpSession, OpenRequests, read_cancelled_id
@@ -169,7 +169,7 @@ class StdioConversation:
                 return RpcAnswer(result_text(message.id, b"{}"))
             raise RpcError(INVALID_REQUEST, "initialize comes first, or _meta that says which revision it is")
         except Exception as error:
-            return failure(message.id, message.method, error)
+            return encode_failure(message.id, message.method, error)
 
     def _open_modern(self, message: Message, params: RequestParams | RoutedParams) -> Exchange | Awaitable[Exchange]:
         exchange = open_exchange(self._server, self._caller, message, params)
@@ -194,7 +194,7 @@ class StdioConversation:
         try:
             return await resolve(self._run(message, await opened, back))
         except Exception as error:
-            return failure(message.id, message.method, error)
+            return encode_failure(message.id, message.method, error)
 
     async def _initialize(self, message: Message) -> RpcAnswer:
         try:
@@ -211,7 +211,7 @@ class StdioConversation:
             self._session = session
             return RpcAnswer(result_text(message.id, result))
         except Exception as error:
-            return failure(message.id, message.method, error)
+            return encode_failure(message.id, message.method, error)
 
     def _send(self, text: bytes) -> None:
         if text:

@@ -75,10 +75,10 @@ def shape_of(prepared: Prepared | None) -> Shape:
     return shape
 
 
-def call_result(server: McpService, revision: str, result: Result, shape: Shape) -> bytes:
+def encode_call_result(server: McpService, revision: str, result: Result, shape: Shape) -> bytes:
     """The result of a call that ended, as JSON."""
     if result.error is not None:
-        return _failed(server, revision, result, result.error)
+        return _encode_failure(server, revision, result, result.error)
     blocks, native = result.content, result.native_meta
     meta = None if native is None else _passed_on(native)
     if result.model_facing_content is not None:  # not the tool's own words any more, so nothing is said beside them
@@ -88,13 +88,13 @@ def call_result(server: McpService, revision: str, result: Result, shape: Shape)
         if value is None or not shape.validator.is_valid(value):
             value = _find_value(shape, result)
             if value is msgspec.UNSET:
-                return _unstructured(server, revision, result, blocks)
+                return _encode_misfit(server, revision, result, blocks)
         has_value = True
     else:
         has_value = value is not None and revision != OLDEST
     structured, plain = b"", is_plain(blocks)
     if has_value:
-        bare = whole = encoded(value)
+        bare = whole = encode_value(value)
         if revision != MODERN and (shape.is_wrapped or not isinstance(value, dict)):
             whole = b'{"%b":%b}' % (MEMBER.encode(), bare)
         structured = b',"structuredContent":%b' % whole
@@ -103,7 +103,7 @@ def call_result(server: McpService, revision: str, result: Result, shape: Shape)
         if is_own and _says_otherwise(blocks, bare, is_wrapped=is_wrapped):
             blocks, plain = ({"type": "text", "text": whole.decode()},), True
     content = encode(blocks if plain else project_blocks(blocks, revision))
-    return written(server, revision, content, structured, result.invocation_id, meta)
+    return write_result(server, revision, content, structured, result.invocation_id, meta)
 
 
 def _says_otherwise(blocks: tuple[Block, ...], value: bytes, *, is_wrapped: bool) -> bool:
@@ -114,11 +114,11 @@ def _says_otherwise(blocks: tuple[Block, ...], value: bytes, *, is_wrapped: bool
     return "empty" in blocks[0] or (is_wrapped and is_plain(blocks) and blocks[0]["text"].encode() == value)
 
 
-def told(exchange: Exchange, result: Result, prepared: Prepared | None, name: str = "") -> dict[str, Any]:
+def build_result(exchange: Exchange, result: Result, prepared: Prepared | None, name: str = "") -> dict[str, Any]:
     """The same as an object, for whoever puts it into another one. Raises RpcError for what is an error of the protocol."""
     refuse_protocol_errors(exchange, result, name)
     said: dict[str, Any] = msgspec.json.decode(
-        call_result(exchange.server, exchange.revision, result, shape_of(prepared))
+        encode_call_result(exchange.server, exchange.revision, result, shape_of(prepared))
     )
     return said
 
@@ -130,7 +130,7 @@ def refuse_protocol_errors(exchange: Exchange, result: Result, name: str = "") -
     if error is None:
         return
     if error.error_class == "unknown_tool":
-        raise unknown(name)
+        raise unknown_tool_error(name)
     refuse_lacking(exchange, result)
 
 
@@ -138,15 +138,15 @@ def refuse_lacking(exchange: Exchange, result: Result) -> None:
     """Raises RpcError for a call that ended because its client cannot be asked."""
     error = result.error
     if exchange.is_modern and error is not None and error.error_code == MISSING:
-        raise lacking((error.native_error_ref or "").split(", "))
+        raise missing_capability_error((error.native_error_ref or "").split(", "))
 
 
-def unknown(name: str) -> RpcError:
+def unknown_tool_error(name: str) -> RpcError:
     """A tool that does not exist, or that the caller may not know of: both are told in the same words."""
     return RpcError(INVALID_PARAMS, f"Unknown tool: {name[:200]}")
 
 
-def lacking(missing: list[str]) -> RpcError:
+def missing_capability_error(missing: list[str]) -> RpcError:
     """A request that cannot be served without what its client did not declare (MCP-109, MCP-121)."""
     needed: dict[str, Any] = {}
     for feature in missing:
@@ -158,7 +158,7 @@ def lacking(missing: list[str]) -> RpcError:
     return RpcError(MISSING_CAPABILITY, message, {"requiredCapabilities": needed})
 
 
-def written(
+def write_result(
     server: McpService,
     revision: str,
     content: bytes,
@@ -181,7 +181,7 @@ def _passed_on(meta: dict[str, Any] | None) -> dict[str, Any] | None:
     return meta and {name: said for name, said in meta.items() if not (name.startswith(OWN) or is_reserved(name))}
 
 
-def encoded(value: Any) -> bytes:
+def encode_value(value: Any) -> bytes:
     """JSON of anything a result holds, numbers past 64 bits too."""
     try:
         return encode(value)
@@ -193,7 +193,9 @@ def text_result(exchange: Exchange, text: str, *, is_error: bool, meta: dict[str
     """A result that only says something."""
     blocks = [{"type": "text", "text": text}]
     rest = {"isError": True} if is_error else {}
-    return encode(exchange.server.completed(exchange, {"content": blocks, **rest, **({"_meta": meta} if meta else {})}))
+    return encode(
+        exchange.server.complete_result(exchange, {"content": blocks, **rest, **({"_meta": meta} if meta else {})})
+    )
 
 
 def _find_value(shape: Shape, result: Result) -> Any:
@@ -209,28 +211,28 @@ def _find_value(shape: Shape, result: Result) -> Any:
     return None if not is_stored and fits(None) else msgspec.UNSET
 
 
-def _unstructured(server: McpService, revision: str, result: Result, blocks: tuple[Block, ...]) -> bytes:
+def _encode_misfit(server: McpService, revision: str, result: Result, blocks: tuple[Block, ...]) -> bytes:
     """A tool did its work, and its output cannot be told as its schema wants: clients would refuse it as a success."""
     why = _STORED if result.native_output_ref is not None else _MISFIT
     told = [{"type": "text", "text": _UNSTRUCTURED.format(why=why)}, *project_blocks(blocks, revision)]
-    return written(server, revision, encode(told), b',"isError":true', result.invocation_id)
+    return write_result(server, revision, encode(told), b',"isError":true', result.invocation_id)
 
 
-def _failed(server: McpService, revision: str, result: Result, error: ToolError) -> bytes:
+def _encode_failure(server: McpService, revision: str, result: Result, error: ToolError) -> bytes:
     """What failed, why, and what helps. No structured content: clients would look at that instead (MCP-149)."""
     blocks = result.content if result.model_facing_content is None else result.model_facing_content
     shown = project_blocks(blocks, revision)
-    words = advice(error)
+    words = describe_advice(error)
     if shown and shown[0].get("text") == error.message:
         shown[0] = {**shown[0], "text": f"{error.message}\n\n{words}"}
     else:  # what it achieved comes after what went wrong
         shown.insert(0, {"type": "text", "text": f"{error.message}\n\n{words}"})
     native = _passed_on(result.native_meta) if result.model_facing_content is None else None
-    meta = {**(native or {}), ERROR: facts(error)}
-    return written(server, revision, encode(shown), b',"isError":true', result.invocation_id, meta)
+    meta = {**(native or {}), ERROR: list_error_facts(error)}
+    return write_result(server, revision, encode(shown), b',"isError":true', result.invocation_id, meta)
 
 
-def advice(error: ToolError) -> str:
+def describe_advice(error: ToolError) -> str:
     """What a model can do about an error."""
     words = _ADVICE[error.recoverability]
     if error.retry_after is not None:
@@ -241,7 +243,7 @@ def advice(error: ToolError) -> str:
     return f"[{name}] {words}"
 
 
-def facts(error: ToolError) -> dict[str, Any]:
+def list_error_facts(error: ToolError) -> dict[str, Any]:
     """What failed, for programs."""
     said: dict[str, Any] = {
         "class": error.error_class,
