@@ -1,4 +1,4 @@
-"""What an agent gets: its surface, to call tools through, search in and look at. It can ask; it can never approve."""
+"""An agent's surface, to call tools through, search in and look at. It can ask; it can never approve."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SurfaceHandle:
 
     @property
     def request(self) -> SurfaceRequest:
-        """Who calls, and in what context."""
+        """The caller and its context."""
         return self._request
 
     async def call(
@@ -93,7 +93,7 @@ class SurfaceHandle:
         client: frozenset[str] = frozenset(),
         options: CallOptions = NO_OPTIONS,
     ) -> Result | Pending:
-        """Use a tool. Gives its result, or a `Pending` when the call waits for a person; never raises for what a call
+        """Calls a tool. Returns its result, or a `Pending` when the call waits for a person; never raises for what a call
         can go wrong with.
 
         `arguments`: an object, or its JSON as bytes. `wait`: how many seconds to wait for a pending call's result.
@@ -122,7 +122,7 @@ class SurfaceHandle:
         listener: Callable[[Progress], None] | None = None,
         is_current: bool = False,
     ) -> Result | CallUnderWay:
-        """Start a call. Returns its result where nothing has to be waited for, else the call under way, to await once, in this
+        """Starts a call. Returns its result where nothing has to be waited for, else the call under way, to await once, in this
         task (or, within `begin_elsewhere`, in another one).
 
         `listener`: called with each progress record of the call, in order, in the event loop. `is_current`: the caller has made
@@ -168,6 +168,7 @@ class SurfaceHandle:
         now, tick = services.now(), services.tick
         # A third of the time of an f-string with two fields.
         call_id = "inv_%024x" % (now << 40 | self._app.bits(40))
+        # In order, without keywords: matching names would take as long as making the record.
         call = Call(call_id, name, session, CallInputs(written), now, tick(), tick, options, "planned", [0], [])
         parent = RUNNING.get()
         if parent is not None:
@@ -178,7 +179,7 @@ class SurfaceHandle:
         return call
 
     async def _stop_unstarted(self, call: Call, stop: Stop) -> Result | Pending:
-        """End a call that cannot even begin; that it was made is still on record."""
+        """Ends a call that cannot begin; it is recorded all the same."""
         call.prepared = call.session.find(call.tool_name)
         try:
             return await self._settle(stop_call(call, self._app.services, stop))
@@ -293,11 +294,11 @@ class SurfaceHandle:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What tools of this run left for those after them (context modifiers). A copy."""
+        """A copy of the values that tools of this run left for later ones (context modifiers)."""
         return dict(self.session.values)
 
     async def check(self, name: str, arguments: bytes) -> Preview:
-        """What would become of a call with these arguments, as JSON. It is not made, and not recorded."""
+        """Previews a call with these arguments, as JSON. It is not made, and not recorded."""
         return await preview_arguments(await self.refresh(), self._app.services, name, arguments)
 
     async def payload(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:

@@ -32,7 +32,7 @@ class _Line:
         """When the calls of the last minute began, where that is limited."""
         self.is_in_turn = False
         """True while it stands among the lines that take turns."""
-        self.leave: Leave = self._leave
+        self.leave: Leave = self._leave  # bound once, not for each call
 
     def _leave(self) -> None:
         turnstile = self._turnstile

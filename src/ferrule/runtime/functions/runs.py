@@ -31,7 +31,7 @@ _PLAIN = ("invocation_id", "principal", "agent", "tenant", "idempotency_key", "n
 
 
 class FunctionRun:
-    """What the three ways of running a function share."""
+    """The base of the ways to run a function."""
 
     support = Support(progress=True, resume=True, retries=True, artifacts=True, context_modifiers=True)
 
@@ -115,7 +115,7 @@ class FunctionRun:
         return ready
 
     def _convert(self, value: Any, *, is_json: bool) -> Any:
-        """What a function returned, as JSON unless it is known to be."""
+        """Converts what a function returned to JSON, unless it is known to be."""
         kind = type(value)
         if kind is Waiting:
             if self._going_on is None:
@@ -132,7 +132,7 @@ class FunctionRun:
             raise ToolFailed(message, code="result_mapping_failed") from error
 
     def _preflight(self, arguments: dict[str, Any]) -> str | Awaitable[str | None] | None:
-        """What is wrong with the arguments, as far as types and the tool's own check can tell."""
+        """Says what is wrong with the arguments, as far as types and the tool's own check can tell."""
         problem = self._unknown_field(arguments)
         if problem is not None:
             return problem

@@ -57,14 +57,14 @@ class Watch:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, request: HttpRequest, caller: Caller, ends: float, secret: str) -> None:
-        """Look after a request that stays open."""
+        """Watches a request that stays open."""
         self._opened[request] = _Opened(caller, ends, secret)
         if self._timer is None:
             self._seen = None
             self._timer = asyncio.get_running_loop().call_later(EVERY_SECONDS, self._look)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stops watching."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -98,7 +98,7 @@ _LOOK_SECONDS = 0.025
 
 
 class _Known(msgspec.Struct, gc=False):
-    """Somebody who was recognized."""
+    """A recognized credential, by whose digest its caller is remembered."""
 
     caller: Caller
     ends: float
@@ -129,7 +129,7 @@ class GuardedGate:
         self._looked_at = float("-inf")
         self._known: dict[bytes, _Known] = {}
         self._watch = Watch(self._keys, clock, settings.limits.request_seconds)
-        self._watch_it = self._watch_request
+        self._watch_it = self._watch_request  # bound once, not for each request
         self._issuers = (
             Issuers(settings.issuers, settings.grants, self._known.clear, clients) if settings.issuers else None
         )
@@ -187,7 +187,7 @@ class GuardedGate:
         return pair
 
     def _watch_request(self, request: HttpRequest) -> None:
-        """A request stays open: it ends with its credential."""
+        """Watches a request that stays open, so that it ends with its credential."""
         given = next((value for name, value in request.headers if name == b"authorization"), b"")
         known = self._known.get(blake2s(given).digest())
         if known is None:  # forgotten since: the keys were changed
@@ -197,7 +197,7 @@ class GuardedGate:
         self._watch.add(request, known.caller, known.ends, secret)
 
     def _look(self, now: float) -> None:
-        """Forget everybody when a key was made, changed or revoked. Raises Refused when that cannot be seen."""
+        """Forgets all callers when a key was made, changed or revoked. Raises Refused when the keys cannot be read."""
         try:
             state = self._keys.state()
         except AccessError as error:
@@ -208,7 +208,7 @@ class GuardedGate:
         self._looked_at = now
 
     def challenge(self, request: HttpRequest, scopes: Sequence[str]) -> str:
-        """What a caller is told whose credential is good, but not for this."""
+        """Returns the challenge for a valid credential that lacks scopes."""
         return self.metadata.challenge(request, "insufficient_scope", scopes)
 
     def problem(self) -> str | None:

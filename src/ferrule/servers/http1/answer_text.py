@@ -1,4 +1,4 @@
-"""Answers as they are written."""
+"""Writes the text of HTTP/1.1 answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _log = logging.getLogger("ferrule.serve")
 
 
 def head_text(status: int, headers: Iterable[Header]) -> bytearray:
-    """The status and the headers, without the empty line that ends them."""
+    """Writes the status and the headers, without the empty line that ends them."""
     head = bytearray(_STATUS.get(status) or b"HTTP/1.1 %d -\r\n" % status)
     for name, value in headers:
         head += name + b": " + value + b"\r\n"
@@ -48,7 +48,7 @@ def whole_text(answer: HttpAnswer, *, is_bodiless: bool, is_kept: bool) -> bytes
 
 
 def refusal_text(status: int) -> bytes:
-    """What is said of something that never became a request: problem details, the last answer of its connection."""
+    """Writes the refusal of bytes that never became a request: problem details, the last answer of the connection."""
     code, detail, *more = _REFUSALS.get(status, _REFUSALS[400])
     request_id = _new_id("req")
     answer = problem(status, code, detail, request_id=request_id)

@@ -198,7 +198,7 @@ class ServerConnection(asyncio.BufferedProtocol):
     # Answering
 
     def want_body(self) -> None:
-        """Somebody who may send one is asked for the body."""
+        """Asks the client for the body, now that its caller may send one."""
         self._is_body_wanted, self._is_body_held = True, False
         self._until = self._loop.time() + _BODY_SECONDS
         self._resume()
@@ -225,7 +225,7 @@ class ServerConnection(asyncio.BufferedProtocol):
                 break
             left -= 1
             request = self._current = waiting.popleft()
-            context = copy_context()
+            context = copy_context()  # of its own, so that what a tool sets is not seen by the next request
             response = server.tasks.begin(context, server.respond, request)
             if isinstance(response, HttpAnswer) and self._goes_on_after(request):
                 self._keep(request, response)
@@ -265,7 +265,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         return request.is_kept and request.is_complete and not self._server.is_closing
 
     def _keep(self, request: Http1Request, answer: HttpAnswer) -> None:
-        """Take an answer after which the connection goes on: it is written with the others of a turn."""
+        """Keeps an answer after which the connection goes on: it is written with the others of a turn."""
         self._current, self._owes_answer = None, False
         self._answers += whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=True)
         self._rest()
@@ -273,7 +273,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             self.flush()
 
     def _rest(self) -> None:
-        """A request is answered: its client may be idle now, for a while."""
+        """Gives an idle client its time: a request is answered."""
         if self.reader.incoming is None and not self._waiting and self._left_bytes is None:
             self._until = self._server.now + _IDLE_SECONDS
 
@@ -326,7 +326,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             await self._drained
 
     async def _write_parts(self, request: Http1Request, answer: HttpStream) -> None:
-        """Write a stream. Its source is closed however it ends; a client that goes away ends it."""
+        """Writes a stream. Its source is closed however it ends; a client that goes away ends it."""
         self.begin(request, answer.status, answer.headers)
         pumping = asyncio.ensure_future(self._pump(request, answer))
         gone = asyncio.ensure_future(request.wait_until_gone())
@@ -361,13 +361,13 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._transport.resume_reading()
 
     def _last(self) -> None:
-        """Nothing after the requests so far is understood: the connection ends with their answers."""
+        """Makes the connection end with the answers to the requests so far."""
         request = self._waiting[-1] if self._waiting else self._current
         if request is not None:
             request.is_kept = False
 
     def _refuse(self, status: int) -> None:
-        """What came is no HTTP, or too much of it. Requests that came whole before it are answered, and nothing else is."""
+        """Refuses bytes that are no HTTP, or too many. Answers the requests that came whole before them, and nothing else."""
         self._failure = status
         broken, self.reader.incoming = self.reader.incoming, None
         if broken is not None:
@@ -381,12 +381,12 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._give_up(status)
 
     def _give_up(self, status: int) -> None:
-        """Say that what came cannot be read, and listen no more."""
+        """Answers that the bytes cannot be read, and listens no more."""
         self.write(refusal_text(status))
         self._end(is_silent=False)
 
     def _end(self, *, is_silent: bool) -> None:
-        """End the connection; gently, unless its client has nothing more to say."""
+        """Ends the connection; gently, unless its client has nothing more to say."""
         self._waiting.clear()
         if is_silent or self._transport.is_closing() or not self._transport.can_write_eof():
             self._close()
@@ -400,7 +400,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._resume()
 
     def _close(self) -> None:
-        """End the connection when its client has read what was written."""
+        """Ends the connection when its client has read what was written."""
         self._until = self._loop.time() + _READING_SECONDS
         self._transport.close()
 
@@ -410,7 +410,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         return min(self._until, self._read_until)
 
     def expire(self) -> None:
-        """The client has been too slow."""
+        """Ends a connection whose client has been too slow."""
         now = self._loop.time()
         is_asking = self._current is not None or self.reader.incoming is not None or bool(self.reader.headers)
         if self._read_until <= now and not self._is_taking(now):
@@ -435,7 +435,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         return True
 
     def finish(self) -> None:
-        """The server stops: end after what is being answered."""
+        """Ends the connection after the request in progress: the server stops."""
         self._last()
         if self._current is None and not self._waiting:
             self.flush()

@@ -154,7 +154,7 @@ class McpService:
 
     @property
     def info(self) -> dict[str, Any]:
-        """Who answers."""
+        """The name, title and version of this server, as clients see them."""
         return {"name": self.app.name, "title": f"{self.app.name} (Ferrule)", "version": __version__}
 
     def answer(self, exchange: Exchange, message: Message) -> RpcAnswer | Coroutine[Any, Any, RpcAnswer]:
@@ -191,7 +191,7 @@ class McpService:
         return RpcAnswer(result_text(exchange.request_id, result))
 
     def complete_result(self, exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
-        """A result with what its revision wants of every one (MCP-14, MCP-26, MCP-105)."""
+        """Completes a result with what its revision wants of every one (MCP-14, MCP-26, MCP-105)."""
         if not exchange.is_modern:
             return result
         meta = {META_SERVER: self.info, **result.get("_meta", {})}
@@ -199,7 +199,7 @@ class McpService:
 
 
 def encode_failure(request_id: RequestId, method: str, error: Exception) -> RpcAnswer:
-    """The response to a request that could not be answered."""
+    """Encodes the response to a request that could not be answered."""
     if isinstance(error, RpcError):
         return RpcAnswer(error_text(request_id, error), error.status)
     if isinstance(error, Refused):

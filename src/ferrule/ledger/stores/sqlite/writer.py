@@ -62,6 +62,7 @@ class Writer:
         if len(queue) >= self._limit:
             self._make_room()
         queue.append(entry)
+        # Waking the thread costs more than the row: it is left asleep until a group is worth writing.
         if self._is_asleep and len(queue) >= self._wake_at:
             self._wake()
 

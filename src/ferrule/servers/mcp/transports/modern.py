@@ -208,12 +208,13 @@ def _refuse_surface(request_id: RequestId | None, error: FerruleError) -> HttpAn
 
 
 def encode_error(message: Message | None, error: RpcError) -> HttpAnswer:
-    """An error before anything was done. It is JSON, so that a client that tries eras learns which this is (MCP-12)."""
+    """Encodes an error before anything was done. It is JSON, so that a client that tries eras learns which this is (MCP-12)."""
     return HttpAnswer(error.status, error_text(id_of(message, error), error), [JSON])
 
 
 def _answer_no_request(headers: Mapping[bytes, bytes], kind: str) -> HttpAnswer:
-    """What is no request: notifications are taken and mean nothing here (MCP-66); responses have nothing to answer (MCP-23)."""
+    """Answers a message that is no request: takes a notification, which means nothing here (MCP-66), and refuses a response,
+    as nothing was asked (MCP-23)."""
     if kind == "response":
         return encode_error(None, RpcError(INVALID_REQUEST, "nothing was asked that this could answer"))
     refuse_unserved(read_plain_header(VERSION, headers.get(VERSION, b"")))

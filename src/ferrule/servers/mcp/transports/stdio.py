@@ -137,7 +137,7 @@ class StdioConversation:
 
     def _start(self, message: Message, finish: Finish) -> None:
         """Answers a request in a context of its own: now, or in a task when it has to wait."""
-        context = copy_context()
+        context = copy_context()  # of its own, so that what a tool sets is not seen by the next request
         answered = self._tasks.begin(context, self._answer, message)
         if isinstance(answered, RpcAnswer):
             finish(answered.text)

@@ -87,7 +87,7 @@ class Message(msgspec.Struct, gc=False):
 
     @property
     def kind(self) -> Kind:
-        """What it is. Raises RpcError for what is no JSON-RPC message, bad ids included (MCP-16, MCP-24)."""
+        """The kind of message. Raises RpcError for what is no JSON-RPC message, bad ids included (MCP-16, MCP-24)."""
         if self.jsonrpc != "2.0":
             raise RpcError(INVALID_REQUEST, 'a message says "jsonrpc": "2.0"')
         id_kind, is_method = type(self.id), type(self.method) is str
@@ -152,7 +152,7 @@ def _may_say_twice(body: bytes) -> bool:
 
 
 def _no_json(body: bytes) -> RpcError:
-    """What is wrong with a body that cannot be read. Half a character is allowed by JSON's grammar, and by no encoding: whoever
+    """Says why a body cannot be read. Half a character is allowed by JSON's grammar, and by no encoding: whoever
     sent it learns that, under the id that it gave."""
     error = RpcError(PARSE_ERROR, _NO_JSON)
     if _HALF not in body.lower():
@@ -176,7 +176,7 @@ def id_of(message: Message | None, error: RpcError) -> RequestId | None:
 
 
 def _no_message(body: bytes) -> RpcError:
-    """What is wrong with a body that does not begin as a message does: it is another JSON value, or no JSON (MCP-115)."""
+    """Says why a body does not begin as a message does: it is another JSON value, or no JSON (MCP-115)."""
     try:
         msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -271,19 +271,19 @@ _look_for_doubles = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=len,
 
 
 def id_text(request_id: RequestId) -> bytes:
-    """An id as JSON, with its type (MCP-16)."""
+    """Writes an id as JSON, with its type (MCP-16)."""
     return str(request_id).encode() if type(request_id) is int else encode(request_id)
 
 
 def result_text(request_id: RequestId, result: bytes) -> bytes:
-    """A response with a result that is JSON already."""
+    """Writes a response with a result that is JSON already."""
     if type(request_id) is int:  # nearly always, so without a call for it
         return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (request_id, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id_text(request_id), result)
 
 
 def error_text(request_id: RequestId | None, error: RpcError) -> bytes:
-    """An error response; without an id when it could not be read (MCP-18)."""
+    """Writes an error response; without an id when it could not be read (MCP-18)."""
     said: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         said["data"] = error.data
@@ -292,7 +292,7 @@ def error_text(request_id: RequestId | None, error: RpcError) -> bytes:
 
 
 def notification_text(method: str, params: Params | None = None) -> bytes:
-    """A notification."""
+    """Writes a notification."""
     said: Params = {"jsonrpc": "2.0", "method": method}
     if params is not None:
         said["params"] = params
@@ -300,7 +300,7 @@ def notification_text(method: str, params: Params | None = None) -> bytes:
 
 
 def request_text(request_id: RequestId, method: str, params: Params | None = None) -> bytes:
-    """A request to the client; the modern revision has none (MCP-23)."""
+    """Writes a request to the client; the modern revision has none (MCP-23)."""
     said: Params = {"jsonrpc": "2.0", "id": request_id, "method": method}
     if params is not None:
         said["params"] = params
@@ -308,7 +308,7 @@ def request_text(request_id: RequestId, method: str, params: Params | None = Non
 
 
 def features_of(capabilities: Any) -> frozenset[str]:
-    """What a client declares that it can be asked for, in the words of `Context.client`, and its extensions."""
+    """Reads what a client declares that it can be asked for, in the words of `Context.client`, and its extensions."""
     if not isinstance(capabilities, dict):
         return frozenset()
     found = {name for name in ("sampling", "roots") if isinstance(capabilities.get(name), dict)}
@@ -333,7 +333,7 @@ CLEAN_CAPABILITIES: set[bytes] = set()
 
 
 def client_of(capabilities: bytes) -> frozenset[str]:
-    """What capabilities mean; the same ones come with every request of a client."""
+    """Reads what capabilities mean, once: the same ones come with every request of a client."""
     client = _features.get(capabilities)
     if client is None:
         client = features_of(msgspec.json.decode(capabilities))

@@ -59,7 +59,7 @@ NO_META = RequestMeta()
 
 
 class Retry(msgspec.Struct, gc=False):
-    """What a request brings along that goes on with an earlier one."""
+    """The members of a request that goes on with an earlier one."""
 
     input_responses: Any = msgspec.field(default=msgspec.UNSET, name="inputResponses")
     request_state: Any = msgspec.field(default=None, name="requestState")
@@ -82,7 +82,7 @@ class CallParams(Retry, gc=False):
 
 
 class RoutedParams(msgspec.Struct, gc=False):
-    """What any request may say that headers repeat, and of itself."""
+    """The members that any request may have: what headers repeat, and `_meta`."""
 
     meta: RequestMeta | msgspec.UnsetType | None = msgspec.field(default=msgspec.UNSET, name="_meta")
     name: Any = None

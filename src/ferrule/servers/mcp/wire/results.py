@@ -50,7 +50,7 @@ _MISFIT = "Its output is not what its output schema promises"
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What is known of a tool's results before there are any."""
+    """The shape of a tool's results, known before there are any."""
 
     validator: Any
     """Of its output schema; None when it has none."""
@@ -63,7 +63,7 @@ _shapes: dict[str, Shape] = {}
 
 
 def shape_of(prepared: Prepared | None) -> Shape:
-    """The shape of a tool's results, found once per definition."""
+    """Returns the shape of a tool's results, found once per definition."""
     if prepared is None or prepared.validates_output is None or prepared.entry is None:
         return BARE
     shape = _shapes.get(prepared.entry.digest)
@@ -76,7 +76,7 @@ def shape_of(prepared: Prepared | None) -> Shape:
 
 
 def encode_call_result(server: McpService, revision: str, result: Result, shape: Shape) -> bytes:
-    """The result of a call that ended, as JSON."""
+    """Encodes the result of a call that ended."""
     if result.error is not None:
         return _encode_failure(server, revision, result, result.error)
     blocks, native = result.content, result.native_meta
@@ -115,7 +115,7 @@ def _says_otherwise(blocks: tuple[Block, ...], value: bytes, *, is_wrapped: bool
 
 
 def build_result(exchange: Exchange, result: Result, prepared: Prepared | None, name: str = "") -> dict[str, Any]:
-    """The same as an object, for whoever puts it into another one. Raises RpcError for what is an error of the protocol."""
+    """Builds the same as an object, to be put into another one. Raises RpcError for what is an error of the protocol."""
     refuse_protocol_errors(exchange, result, name)
     said: dict[str, Any] = msgspec.json.decode(
         encode_call_result(exchange.server, exchange.revision, result, shape_of(prepared))
@@ -142,12 +142,12 @@ def refuse_lacking(exchange: Exchange, result: Result) -> None:
 
 
 def unknown_tool_error(name: str) -> RpcError:
-    """A tool that does not exist, or that the caller may not know of: both are told in the same words."""
+    """Builds the error of a tool that does not exist, or that the caller may not know of: both in the same words."""
     return RpcError(INVALID_PARAMS, f"Unknown tool: {name[:200]}")
 
 
 def missing_capability_error(missing: list[str]) -> RpcError:
-    """A request that cannot be served without what its client did not declare (MCP-109, MCP-121)."""
+    """Builds the error of a request that needs what its client did not declare (MCP-109, MCP-121)."""
     needed: dict[str, Any] = {}
     for feature in missing:
         name, _, part = feature.partition(".")
@@ -166,7 +166,7 @@ def write_result(
     invocation_id: str,
     meta: dict[str, Any] | None = None,
 ) -> bytes:
-    """A result from its parts: blocks as JSON, and further members, each after a comma."""
+    """Writes a result from its parts: blocks as JSON, and further members, each after a comma."""
     others, call = encode(meta)[1:-1] + b"," if meta else b"", invocation_id.encode()
     if revision == MODERN:
         return b'{"content":%b%b,"resultType":"complete","_meta":{%b"dev.ferrule/invocation":"%b",%b}}' % (
@@ -176,13 +176,13 @@ def write_result(
 
 
 def _passed_on(meta: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What a server behind us said beside its result, without names that are the protocol's or ours: those speak of whoever
+    """Keeps what a server behind us said beside its result, without names that are the protocol's or ours: those speak of whoever
     answers, and that is this server (MCP-14, MCP-105)."""
     return meta and {name: said for name, said in meta.items() if not (name.startswith(OWN) or is_reserved(name))}
 
 
 def encode_value(value: Any) -> bytes:
-    """JSON of anything a result holds, numbers past 64 bits too."""
+    """Encodes anything a result holds, numbers past 64 bits too."""
     try:
         return encode(value)
     except OverflowError:
@@ -212,14 +212,14 @@ def _find_value(shape: Shape, result: Result) -> Any:
 
 
 def _encode_misfit(server: McpService, revision: str, result: Result, blocks: tuple[Block, ...]) -> bytes:
-    """A tool did its work, and its output cannot be told as its schema wants: clients would refuse it as a success."""
+    """Encodes output that does not fit its schema, as an error: clients would refuse it as a success. The tool did its work."""
     why = _STORED if result.native_output_ref is not None else _MISFIT
     told = [{"type": "text", "text": _UNSTRUCTURED.format(why=why)}, *project_blocks(blocks, revision)]
     return write_result(server, revision, encode(told), b',"isError":true', result.invocation_id)
 
 
 def _encode_failure(server: McpService, revision: str, result: Result, error: ToolError) -> bytes:
-    """What failed, why, and what helps. No structured content: clients would look at that instead (MCP-149)."""
+    """Encodes what failed, why, and what helps. No structured content: clients would look at that instead (MCP-149)."""
     blocks = result.content if result.model_facing_content is None else result.model_facing_content
     shown = project_blocks(blocks, revision)
     words = describe_advice(error)
@@ -233,7 +233,7 @@ def _encode_failure(server: McpService, revision: str, result: Result, error: To
 
 
 def describe_advice(error: ToolError) -> str:
-    """What a model can do about an error."""
+    """Says what a model can do about an error."""
     words = _ADVICE[error.recoverability]
     if error.retry_after is not None:
         words = f"{words} Wait {max(1, round(error.retry_after))} seconds first."
@@ -244,7 +244,7 @@ def describe_advice(error: ToolError) -> str:
 
 
 def list_error_facts(error: ToolError) -> dict[str, Any]:
-    """What failed, for programs."""
+    """Returns the facts of an error, for programs."""
     said: dict[str, Any] = {
         "class": error.error_class,
         "code": error.error_code,
