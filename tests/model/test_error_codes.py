@@ -13,7 +13,7 @@ from ferrule.model.failure import BLOCK_CLASSES, ERROR_CLASSES
 from ferrule.model.lifecycle import PHASES
 
 SOURCES = Path(ferrule.__file__).parent
-CODE_PLACE = {"Stop": 2, "Problem": 1, "_no": 1}
+CODE_PLACE = {"Stop": 2, "ArgumentProblem": 1, "_refuse": 1}
 """Where the code stands among the arguments of what makes an error."""
 MAKERS = {
     "violation": "sandbox_violation",

@@ -1,7 +1,7 @@
 """Follows `$ref`s of an OpenAPI document to their targets, also in files beside it where the caller can read them.
 
-`Circles` finds the schemas that contain themselves, once for all that a reference reaches. Nothing is fetched. This module
-knows nothing of operations.
+`RecursiveSchemas` finds the schemas that contain themselves, once for all that a reference reaches. Nothing is
+fetched. This module knows nothing of operations.
 """
 
 from __future__ import annotations

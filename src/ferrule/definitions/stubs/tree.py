@@ -1,4 +1,4 @@
-"""`type_tree`: the types of a schema's values, as stubs in any language declare them."""
+"""`make_type_tree`: the types of a schema's values, as stubs in any language declare them."""
 
 from __future__ import annotations
 

@@ -424,7 +424,7 @@ class Inbox:
         problems: list[str] = []
         for update in updates:
             try:
-                assert self._accept is not None  # `_updates` saw to it
+                assert self._accept is not None  # `_pick_updates` refuses updates where nothing accepts them
                 # The approval is committed already; a rule that cannot be accepted is reported, not raised.
                 await self._accept(update)
                 accepted.append(update)

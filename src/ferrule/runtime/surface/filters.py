@@ -229,7 +229,7 @@ FILTERS: tuple[Filter, ...] = (
     check_executor,
     check_schemas,
 )
-"""In the order they are asked. Policy is asked last, about what is left (`policy_hold`)."""
+"""In the order they are asked. Policy is asked last, about what is left (`find_policy_hold`)."""
 
 
 def find_hold(subject: FilterSubject, filters: Sequence[Filter] = FILTERS) -> Hold | None:

@@ -93,7 +93,7 @@ def told(
 def run_of(app: Any, tool_id: str = "the-tool") -> Any:
     """The tool's own runner."""
     tool = app.surface().surface.entries[tool_id].tool
-    return app.executor_of(tool).prepare(tool)
+    return app.find_executor(tool).prepare(tool)
 
 
 def context(**facts: Any) -> Context:
