@@ -227,6 +227,7 @@ def check_library(
             by_place.setdefault((outline.file, getattr(outline, "document", 0)), []).append(finding)
     diagnostics: list[Diagnostic] = []
     for (file, index), findings in by_place.items():
+        # The file may have changed since it was outlined, and then have fewer documents.
         documents = read(source_of(file))
         located: list[Located] = locate(documents[index], findings) if index < len(documents) else []
         diagnostics += [build_diagnostic(item, file, parts.page_of(item.finding.rule)) for item in keep_worst(located)]

@@ -65,6 +65,8 @@ def run(
     # At least a few batches for everybody, however large the files; and never more than fit into the pipe.
     batch = max(min(BATCH, -(-len(tasks) // (jobs * 4))), -(-len(tasks) // _MOST_BATCHES))
     count = -(-len(tasks) // batch)
+    # The pipe is the queue: a read of two bytes is atomic, so no batch goes to two processes. With the writing end
+    # closed, the empty pipe reads as end of file, which ends every process.
     reading, writing = os.pipe()
     try:
         os.write(writing, b"".join(NUMBER.pack(number) for number in range(count)))

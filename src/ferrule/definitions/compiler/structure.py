@@ -164,6 +164,7 @@ class _Walk:
 
     def report(self, row: Row, path: Path, problem: str, hint: str | None) -> None:
         """Adds a finding for a row."""
+        # The finding may be about the very word that a decided condition looked at.
         self.decided.clear()
         self.subject.report(Finding(row.rule, path, f"{_name_path(path)} {problem}", row.severity, hint))
 
@@ -237,12 +238,14 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: JsonObject, path: Path) -
                 _visit(walk, any_key, member, path, key)
             continue
         of = member.__class__
+        # A blank value counts as missing, so the checks of its type would only report it again.
         if (
             child.required
             and (member is None or (of is str and (not member or member.isspace())))
             and _report_blank(walk, child, member, (*path, key))
         ):
             continue
+        # Almost every value passes here without a call: this loop runs for every key of every file.
         if of is child.accepts or (of is str and member in child.words):
             continue
         if child.plain is None:

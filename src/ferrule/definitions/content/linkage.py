@@ -60,6 +60,7 @@ def _link_tool(tool: Tool, described: Mapping[tuple[str, str], Record]) -> Tool:
     if tool.dialect != "agent_tool":
         return tool
     for kind, key in REFERRED_BY.items():
+        # Decoded in every round: apply_record gives the tool a new payload.
         payload = msgspec.json.decode(tool.payload)
         named = payload.get(key)
         meant = list_possible_ids(kind, named) if isinstance(named, str) else ()

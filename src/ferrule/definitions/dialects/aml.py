@@ -191,6 +191,7 @@ def _outline_tool(document: Document, value: JsonObject, tool_id: str, namespace
         status=status if isinstance(status, str) and status in _STATUSES else None,
         type=kind if isinstance(kind, str) and kind in _TYPES else None,
         approval_required=approval if isinstance(approval, bool) else None,
+        # Outlines are stored with 64-bit integers.
         max_calls_per_run=calls if is_integer(calls) and 1 <= calls <= _LARGEST else None,
         aliases=_list_aliases(value),
         notes=_read_deprecation_note(document) if status == "deprecated" else None,

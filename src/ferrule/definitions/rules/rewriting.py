@@ -102,6 +102,7 @@ def _insert_member(
         return None
     line = f"{' ' * (node.opener.column - 1)}{name}: {text}"
     at = manuscript.offset(manuscript.extent(node).end)
+    # A file may end without a line break; then the break belongs before the new line, not after it.
     if at == len(manuscript.text) and not manuscript.text.endswith("\n"):
         return Edit(at, at, f"{manuscript.newline}{line}")
     return Edit(at, at, f"{line}{manuscript.newline}")
@@ -119,6 +120,7 @@ def drop_member(manuscript: Manuscript, path: Path) -> Edit | None:
     if node is None or holder is None:
         return None
     members = sorted((child for child in holder.children.values() if child.written[:-1] == path[:-1]), key=_position_of)
+    # Without its only member, a block would read back as null instead of an empty mapping.
     if len(members) < 2:
         return None
     if manuscript.text_of(holder.span)[:1] != "{":
@@ -202,6 +204,7 @@ def _find_separator(manuscript: Manuscript, holder: Node, members: list[Node]) -
 def _find_colon(manuscript: Manuscript, node: Node) -> str:
     """Returns the text between this member's key and its value, when that is only a colon and spaces."""
     text = manuscript.text[manuscript.offset(*node.opener[2:]) : manuscript.offset(*node.span[:2])]
+    # JSON allows `"a":1`; in YAML `a:1` is a text.
     return text if _PLAIN_COLON.fullmatch(text) and (manuscript.is_json or text.endswith(" ")) else ": "
 
 

@@ -29,7 +29,7 @@ class UnusedService(Rule):
         services = subject.get(*_SERVICES)
         if not isinstance(services, dict) or not services:
             return
-        injected = _collect_injected(subject)
+        injected = _collect_injected(subject)  # None: a service that looks unused may stand in an unreadable `inject`
         for name in services:
             path = (*_SERVICES, name)
             if name in ALWAYS_THERE:

@@ -72,6 +72,7 @@ def move_connection_field(manuscript: Manuscript) -> Iterator[Fix]:
     if credentials.get("scheme") != "iam-role":
         return
     for key, value in transport.items():
+        # A password that was written down has to be changed, so it is never moved along.
         is_plain = isinstance(value, str | int) and not isinstance(value, bool)
         if key not in CONNECTION_KEYS or key == "password" or key in credentials or not is_plain:
             continue

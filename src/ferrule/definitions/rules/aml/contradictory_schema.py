@@ -89,6 +89,7 @@ def _is_attachment_member(position: SchemaPosition, name: str) -> bool:
 def _default_fits(schema: JsonObject) -> bool:
     default = schema["default"]
     word = schema.get("type")
+    # Most defaults are judged here: compiling a schema to validate one value costs far more.
     if schema.keys() <= _SILENT and isinstance(word, str):
         expected = _TYPES.get(word)
         if expected is not None:

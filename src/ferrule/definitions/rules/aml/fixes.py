@@ -84,6 +84,7 @@ def _quote_nulls(manuscript: Manuscript, path: Path) -> Iterator[Fix]:
     edits: list[Edit] = []
     for place in places:
         node = manuscript.node(place)
+        # `~` and an empty value are null as well, but nobody writes them for the type's name.
         if node is None or manuscript.text_of(node.span) != "null":
             return
         edits.append(manuscript.replace(node.span, '"null"'))

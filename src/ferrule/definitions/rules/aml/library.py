@@ -32,6 +32,7 @@ class AgentReferences(LibraryRule):
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Yields every finding on an agent that needs another file."""
+        # In a check of single files, the definition that looks missing may be in a file that was not given.
         if not library.is_closed:
             return
         links = Links(library)

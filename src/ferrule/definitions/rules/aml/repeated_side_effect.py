@@ -11,6 +11,7 @@ from ferrule.model.value import MISSING, is_integer
 
 _POLICY = ("transport", "retry_policy")
 _DEFAULT_ATTEMPTS = 3
+"""The attempts of a `retry_policy` without `max_attempts` (AML-87)."""
 
 
 class RepeatedSideEffect(Rule):

@@ -237,4 +237,5 @@ def check_tools(agent: LinkedAgent) -> Iterator[Finding]:
     """Yields for every tool an agent names the findings of the first rule that fails."""
     for reference in agent.list_tool_references():
         use = ToolUse(agent, reference, agent.links.find_tool(reference.ref))
+        # Only the worst: whoever removes a reference to a disabled tool need not ask for a grant first.
         yield from next((found for step in LADDER if (found := step.find_defects(use))), ())

@@ -39,7 +39,8 @@ class WeakRole(Rule):
 
 
 def _parse_date(value: JsonValue | Missing) -> date | None:
-    if not isinstance(value, str) or len(value) != 10:  # nothing but YYYY-MM-DD is a date here
+    # fromisoformat also takes 20260501 and, as of Python 3.11, 2026-W18-5.
+    if not isinstance(value, str) or len(value) != 10:
         return None
     try:
         return date.fromisoformat(value)
