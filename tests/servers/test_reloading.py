@@ -44,7 +44,7 @@ def test_the_log_tells_of_each_change_once_and_what_to_do(tmp_path: Path, caplog
             await heard(caplog, "look-up.tool.md:1: AML-")
             await heard(caplog, "'ferrule check' shows what to do")
             definition.write_text(good)
-            await heard(caplog, "the definitions are mended: 1 tool")
+            await heard(caplog, "the definitions are fixed: 1 tool")
             right = settings.read_text()
             settings.write_text(right + "[serve")
             await heard(caplog, "the definitions cannot be looked at: ")

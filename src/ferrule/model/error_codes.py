@@ -290,7 +290,7 @@ TOOL_CODES: dict[ErrorClass, dict[str, str]] = {
         "file_not_accessible": "this process may not use the file",
         "function_error": "the cloud function ran and failed",
         "no_row": "the statement should give one row, and found none",
-        "not_ended": "the program was told to end, and some of its processes are still there",
+        "not_ended": "the program was ended, but some of its processes are still running",
         "not_found": "the queue or topic does not exist",
         "not_supported": "the database cannot do that",
         "output_lost": "a stream of output broke off before its end",

@@ -122,7 +122,7 @@ class Reloading:
         try:
             is_changed = await self._app.rebuild()
             if is_changed or self._is_refused:
-                said = "the definitions changed" if is_changed else "the definitions are mended"
+                said = "the definitions changed" if is_changed else "the definitions are fixed"
                 _log.warning("%s: %d tools now", said, len(self._app.catalog.list_preferred()))
             self._is_refused = False
         except BuildRefused as error:

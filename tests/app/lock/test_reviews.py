@@ -21,7 +21,7 @@ from tests.servers.oxp.written import definition
 @driven
 async def test_a_server_that_cannot_be_asked_is_told(tmp_path: Path) -> None:
     found = await review_servers(workspace(tmp_path, "http://127.0.0.1:1"), {})
-    assert "nobody listens" in found.servers[0].problem
+    assert "nothing listens" in found.servers[0].problem
 
 
 @driven

@@ -57,12 +57,12 @@ def test_whoever_follows_another_users_link_does_not_give_them_an_account(tmp_pa
     async def story() -> None:
         async with oauth_setup(tmp_path, {"acme": make_public_provider(provider.issuer)}) as here:
             back = await begin_and_visit(here, "mallory")
-            await assert_refused(here, back["state"], back["code"], back["iss"], "somebody else", principal="alice")
+            await assert_refused(here, back["state"], back["code"], back["iss"], "another user", principal="alice")
             assert here.authorizations.list_connections(None) == []
             await assert_refused(here, back["state"], back["code"], back["iss"], "used already", principal="mallory")
             back = await begin_and_visit(here, "mallory")
             await assert_refused(
-                here, back["state"], back["code"], back["iss"], "somebody else", principal="mallory", tenant="other"
+                here, back["state"], back["code"], back["iss"], "another user", principal="mallory", tenant="other"
             )
 
     asyncio.run(story())

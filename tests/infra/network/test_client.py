@@ -403,7 +403,7 @@ def test_addresses_are_tried_in_order_and_the_reason_is_plain() -> None:
             with pytest.raises(Unreachable, match=r"none\.test has no address") as caught:
                 await http.fetch("GET", "http://none.test/")
             assert not caught.value.is_sent
-            with pytest.raises(Unreachable, match=r"two\.test could not be reached: nobody listens on port 1"):
+            with pytest.raises(Unreachable, match=r"two\.test could not be reached: nothing listens on port 1"):
                 await http.fetch("GET", "http://two.test:1/")
             await http.aclose()
 

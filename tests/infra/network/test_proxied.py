@@ -320,7 +320,7 @@ def test_a_proxy_that_is_not_there_or_never_answers_is_told(authority: Authority
             pass
         async with over(relay) as http:
             for scheme in ("http", "https"):
-                with pytest.raises(Unreachable, match=r"the proxy 127\.0\.0\.1 could not be reached: nobody listens"):
+                with pytest.raises(Unreachable, match=r"the proxy 127\.0\.0\.1 could not be reached: nothing listens"):
                     await http.fetch("GET", f"{scheme}://far.test/")
 
         async def silent(there: FakeSite, peer: SitePeer) -> None:

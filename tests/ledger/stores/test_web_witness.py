@@ -78,5 +78,5 @@ def test_heads_go_to_judged_addresses_only_and_no_redirect_is_followed() -> None
         with pytest.raises(OSError, match="answered 307"):
             WebhookWitness(local, there.url).write(*head)
         assert len(there.asked) == 1
-    with pytest.raises(OSError, match="nobody listens"):
+    with pytest.raises(OSError, match="nothing listens"):
         WebhookWitness(local, there.url).write(*head)

@@ -206,7 +206,7 @@ class Aws:
             self.forget()
             raise ExecutionFailed(
                 "credential_missing",
-                f"the AWS identity of this process cannot be had: {type(error).__name__}; check its role or profile",
+                f"the AWS identity of this process is unavailable: {type(error).__name__}; check its role or profile",
                 code="identity_unavailable",
             ) from None
         if keys is None:

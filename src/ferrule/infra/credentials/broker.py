@@ -135,7 +135,7 @@ class TokenBroker:
         raise ExecutionFailed(
             "setup_required",
             f"'x-audience' of the token broker is not its own address; name {target.host} in [network] allow if it may be"
-            " shown a token for somebody else",
+            " sent a token for another audience",
         )
 
     async def _exchange_secret(self, credentials: Credentials, secret: Secret, context: Context) -> Fetched:

@@ -133,7 +133,7 @@ class Authorizations:
             ) from None
         try:
             if principal is not None and (principal, tenant) != (pending.owner.principal, pending.owner.tenant):
-                raise _authorization_failure("this authorization was begun by somebody else; begin your own")
+                raise _authorization_failure("this authorization was begun by another user; begin your own")
             if redirect_uri is not None and redirect_uri != pending.redirect_uri:
                 raise _authorization_failure("the browser came back to another address than was asked for; begin again")
             await self._finish(pending, code, iss, error)
@@ -227,7 +227,7 @@ class Authorizations:
             )
         # A mix-up attack has a client send one provider's code to another (RFC 9207).
         if iss is not None and endpoints.issuer and iss != endpoints.issuer:
-            raise _authorization_failure(f"the answer comes from somebody else than {name!r}; begin again")
+            raise _authorization_failure(f"the answer comes from another provider than {name!r}; begin again")
         if error:
             shown = error if error.isascii() and error.isprintable() and len(error) <= 64 else "an error"
             raise _authorization_failure(f"{name!r} did not authorize it: {shown}")
@@ -297,7 +297,7 @@ class Authorizations:
 
 def _owner(tenant: str, principal: str, provider: str) -> TokenOwner:
     if not principal:
-        raise ExecutionFailed("credential_missing", "nobody is named on whose behalf a token could be had")
+        raise ExecutionFailed("credential_missing", "no user is named to get a token for")
     return TokenOwner(tenant, principal, provider)
 
 

@@ -130,7 +130,7 @@ class OAuthUserTokens:
             _log.warning("the tokens of %s for %s cannot be used: %s", owner.principal, owner.provider, damaged)
             return None, f"what was kept cannot be used ({damaged})"
         except AccessError as error:
-            raise ExecutionFailed("setup_required", f"no token of a user can be had: {error}") from None
+            raise ExecutionFailed("setup_required", f"tokens of users are unavailable: {error}") from None
         if grant is None:
             return None, "nothing was authorized yet"
         if grant.client != identify_client(provider):

@@ -77,7 +77,7 @@ class TokenStore:
         """Returns an owner's grant. Raises DamagedRecord."""
         found = self._read_stored(owner.file_name)
         if found is not None and found.owner != owner:
-            raise DamagedRecord("it belongs to somebody else")
+            raise DamagedRecord("it belongs to another user")
         return found.grant if found is not None else None
 
     def write(self, owner: TokenOwner, grant: Grant) -> None:

@@ -282,7 +282,7 @@ class ClientConnection(IncomingBody, asyncio.Protocol):
             coding = headers["transfer-encoding"].strip().lower()
             is_chunked = coding == "chunked"
             if has_body and not is_chunked and coding != "identity":
-                raise BrokenAnswer("the answer is encoded in a way nobody asked for")
+                raise BrokenAnswer("the answer has a transfer coding that was not requested")
         self._is_until_closed = has_body and not is_chunked and "content-length" not in headers
         self._is_kept = self._parser.should_keep_alive() and not (is_head and "transfer-encoding" in headers)
         self._give_head(status, headers, has_body)

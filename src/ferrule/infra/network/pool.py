@@ -145,7 +145,7 @@ def _reason(error: OSError, target: Target, seconds: float) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {seconds:g} seconds"
     if isinstance(error, ConnectionRefusedError):
-        return f"nobody listens on port {target.port}"
+        return f"nothing listens on port {target.port}"
     if isinstance(error, ssl.SSLError):
         return f"TLS failed ({error.reason or 'no reason given'})"
     return error.strerror or type(error).__name__

@@ -30,7 +30,7 @@ def find_decoder(coding: str) -> Decoder | None:
         return Decoder(is_gzip=True)
     if codings == ["deflate"]:
         return Decoder(is_gzip=False)
-    raise BrokenAnswer("the answer is packed in a way nobody asked for")
+    raise BrokenAnswer("the answer has a content coding that was not requested")
 
 
 class Decoder:
@@ -70,12 +70,12 @@ class Decoder:
     def end(self) -> None:
         """Ends the body. Raises BrokenAnswer if something is missing."""
         if self._inflate is not None or self._first:
-            raise BrokenAnswer("the packed answer ended too early")
+            raise BrokenAnswer("the compressed answer ended too early")
 
     def _begin(self, data: bytes) -> None:
         self._members += 1
         if self._members > (_MOST_MEMBERS if self._is_gzip else 1):
-            raise BrokenAnswer("the answer is packed in too many parts")
+            raise BrokenAnswer("the answer is compressed in too many parts")
         if self._is_gzip:
             bits = _GZIP
         else:  # deflate without its wrapping is wrong, and common
@@ -89,7 +89,7 @@ class Decoder:
             try:
                 piece = inflate.decompress(data, _PIECE)
             except zlib.error:
-                raise BrokenAnswer("the packed answer cannot be unpacked") from None
+                raise BrokenAnswer("the compressed answer cannot be decompressed") from None
             data = inflate.unconsumed_tail
             if piece:
                 self.given += len(piece)

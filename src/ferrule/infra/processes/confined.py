@@ -130,7 +130,7 @@ def describe_failure(
     """Returns error class, message and code of a program that did not end by itself; None for one that did."""
     ended = finished.ended
     if not ended.is_gone:
-        return "execution_failed", "the program was told to end, and some of its processes are still there", "not_ended"
+        return "execution_failed", "the program was ended, but some of its processes are still running", "not_ended"
     match ended.reason:
         case "exited":
             return None
@@ -138,7 +138,7 @@ def describe_failure(
             return "timeout", f"the program did not end within {ended.seconds:.3g} s; it was ended", None
         case "aborted":
             kind: ErrorClass = "timeout" if context.abort_reason == "timeout" else "canceled"
-            return kind, "the program was ended because the call was told to stop", None
+            return kind, "the program was ended because the call was stopped", None
         case "too_much_output":
             most = limits.output_bytes
             message = f"the program wrote more than {most} bytes and was ended; ask for less, or raise max_output_bytes"

@@ -135,7 +135,7 @@ class IssuerKeys:
                 raise KeysUnknown("there is no key in it that can be used")
         except (KeysUnknown, BadUrl, Forbidden, Unreachable, BrokenAnswer, BadRequest, TooLong, TimeoutError) as error:
             kept = f"the {len(self._keys)} known keys still count" if self._keys else "its tokens are refused"
-            _log.warning("the keys of %s could not be had (%s); %s", issuer, error or "it takes too long", kept)
+            _log.warning("the keys of %s could not be fetched (%s); %s", issuer, error or "it takes too long", kept)
             return
         self._good_until = self._tick() + KEPT_SECONDS
         if written != self._digest:

@@ -177,8 +177,8 @@ def _read_shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -
     if not settings.jwt_secret_env:
         if set(settings.auth) == {"jwt"}:
             raise SettingsError(
-                "[serve.oxp] auth takes tokens of a shared secret alone, and none is named, so nobody could come in; name the"
-                " environment variable that holds it in jwt_secret_env, or add api-key to auth"
+                "[serve.oxp] auth takes tokens of a shared secret alone, and none is named, so nobody could authenticate; name"
+                " the environment variable that holds it in jwt_secret_env, or add api-key to auth"
             )
         if settings.auth != OxpSettings().auth:  # the default names jwt as well, so warn only about an explicit setting
             _log.warning(

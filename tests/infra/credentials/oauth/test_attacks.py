@@ -39,12 +39,12 @@ def test_an_answer_of_another_provider_is_refused(tmp_path: Path, provider: Prov
         async with oauth_setup(tmp_path, settings) as here:
             good = await begin_and_visit(here)
             asked = other.asked()["authorization_code"], provider.asked()["authorization_code"]
-            await assert_refused(here, good["state"], good["code"], other.issuer, "somebody else")
+            await assert_refused(here, good["state"], good["code"], other.issuer, "another provider")
             good = await begin_and_visit(here)
             await assert_refused(here, good["state"], good["code"], None, "does not say")
             # A code of the honest provider that was begun at the other one never reaches the other one.
             good, evil = await begin_and_visit(here), await begin_and_visit(here, provider="evil")
-            await assert_refused(here, evil["state"], good["code"], good["iss"], "somebody else")
+            await assert_refused(here, evil["state"], good["code"], good["iss"], "another provider")
             assert asked == (other.asked()["authorization_code"], provider.asked()["authorization_code"])
             assert here.authorizations.list_connections(None) == []
 

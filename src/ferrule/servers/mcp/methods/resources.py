@@ -167,7 +167,7 @@ def _describe_result(ref: JsonObject, tool: str) -> JsonObject:
     return {
         "uri": uri,
         "name": str(ref.get("name") or uri.removeprefix(SCHEME)),
-        "description": f"What {tool} gave.",
+        "description": f"A result of {tool}.",
         "mimeType": str(ref.get("media_type")),
         "size": ref.get("size"),
     }
@@ -178,7 +178,7 @@ TEMPLATES = ListKind("resources/templates/list", "resourceTemplates")
 _STORED = {
     "uriTemplate": TEMPLATE,
     "name": "stored_result",
-    "description": "What a call of yours gave, where it was too large for its result: whole, or a range of its bytes.",
+    "description": "A result of one of your calls that was too large to return: whole, or a range of its bytes.",
 }
 
 

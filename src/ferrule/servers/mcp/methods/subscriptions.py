@@ -171,7 +171,7 @@ async def _filter_names(exchange: Exchange, wanted: SubscriptionFilter) -> tuple
         raise RpcError(INVALID_PARAMS, f"a subscription names at most {_MOST_NAMES} resources, and as many tasks")
     if wanted.tasks and TASKS not in exchange.client:
         needed: Params = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-        raise RpcError(MISSING_CAPABILITY, "whoever follows tasks declares the extension", needed)
+        raise RpcError(MISSING_CAPABILITY, "following tasks requires the extension", needed)
     uris = [uri for uri in dict.fromkeys(wanted.uris) if await is_readable(exchange, uri)]
     return uris, await filter_own_tasks(exchange, wanted.tasks)
 

@@ -59,7 +59,7 @@ def _read_prompt(kind: str, agent: str, payload: bytes) -> AgentPrompt | None:
     text, description = _read_agent(written) if kind == "agent" else _read_manifest(written)
     if not text:
         return None
-    return AgentPrompt(f"agent-{agent}", agent, description or f"What the agent {agent!r} is told.", text)
+    return AgentPrompt(f"agent-{agent}", agent, description or f"The prompt of the agent {agent!r}.", text)
 
 
 def _read_agent(written: JsonObject) -> tuple[str, str]:
