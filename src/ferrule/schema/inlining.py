@@ -105,7 +105,7 @@ def _is_dropped(keyword: str, operand: object) -> bool:
 
 _START = "#/$defs/"
 _DEPTHS = (3, 2, 1)
-"""How many levels of a part inside itself are written out: fewer where that would be too many."""
+"""The levels of a recursive part that are written out, tried in this order until the schema is small enough."""
 
 
 class UnfoldedSchema(NamedTuple):

@@ -46,7 +46,7 @@ class FunctionImport(NamedTuple):
     files: dict[str, str]
     """Definitions, by file name."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """What could not be read, at its line."""
+    """Functions that cannot be read, at their lines."""
     notes: tuple[str, ...] = ()
     """Details of the list that a definition states less exactly."""
     names: Mapping[str, str] = MappingProxyType({})

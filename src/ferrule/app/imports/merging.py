@@ -11,8 +11,8 @@ from copy import deepcopy
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
 
-from ferrule.app.imports.rewording import Tangled, ValueChange, apply_changes
 from ferrule.app.imports.sheet import Sheet, is_same, parse_sheet
+from ferrule.app.imports.value_edits import Tangled, ValueChange, apply_changes
 from ferrule.model.value import MISSING, JsonObject, Path
 
 Prefer = Literal["mine", "theirs"]

@@ -78,7 +78,7 @@ class ConflictEntry(msgspec.Struct, frozen=True):
     path: str
     """The key, dotted; empty for the Markdown below the fields."""
     imported: str | None
-    """What the last import wrote, as JSON; null when there was nothing."""
+    """The value that the last import wrote, as JSON; null when there was none."""
     yours: str | None
     """The value in the file, as JSON (lines of Markdown as they are); null when it was removed."""
     upstream: str | None

@@ -10,7 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 from ferrule.definitions.openapi.bodies import BodyPlan, plan_body
-from ferrule.definitions.openapi.entries import add_description
+from ferrule.definitions.openapi.expanded_schemas import add_description
 from ferrule.definitions.openapi.names import number_name
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.references import make_broken

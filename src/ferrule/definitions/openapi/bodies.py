@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ferrule.definitions.openapi.entries import ExpandedSchema, add_description
+from ferrule.definitions.openapi.expanded_schemas import ExpandedSchema, add_description
 from ferrule.definitions.openapi.keywords import BINARY
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.references import make_broken

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ferrule.definitions.openapi.pieces import read_answers, read_body, read_parameters
+from ferrule.definitions.openapi.operation_parts import read_answers, read_body, read_parameters
 from ferrule.definitions.openapi.references import REFERENCE, Broken, Load, References, make_broken
 from ferrule.definitions.openapi.shape import (
     SYNTAX,

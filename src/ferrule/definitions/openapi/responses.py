@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from ferrule.definitions.openapi.bodies import classify_media_type
-from ferrule.definitions.openapi.entries import ExpandedSchema
+from ferrule.definitions.openapi.expanded_schemas import ExpandedSchema
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import CHOICE, Media, Operation, OperationResponse

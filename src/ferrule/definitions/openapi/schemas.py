@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ferrule.definitions.openapi.discriminators import add_discriminator, find_children, list_branch_values
-from ferrule.definitions.openapi.entries import (
+from ferrule.definitions.openapi.expanded_schemas import (
     NOTHING,
     ExpandedSchema,
     add_branches,

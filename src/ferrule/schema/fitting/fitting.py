@@ -150,7 +150,7 @@ def _rename_members(
 
 _KEPT = 20_000
 _LARGEST = 32_768
-"""How many fitted schemas are cached, and of how many bytes at most."""
+"""The number of cached schemas, and the size up to which one is cached."""
 _known: dict[tuple[str, bytes], tuple[Profile, FittedSchema | CannotFit]] = {}
 
 

@@ -70,7 +70,7 @@ def type_of(value: object) -> str:
 
 
 LONGEST = 300
-"""How many characters one keyword may add to a description."""
+"""The most characters that one keyword adds to a description."""
 
 
 def describe_keyword(keyword: str, operand: object) -> str:

@@ -145,7 +145,7 @@ class Light(FittingState):
 
     @cached_property
     def is_uncertain(self) -> bool:
-        """Whether there is something that the provider's draft cannot say in any way."""
+        """True for keywords that the provider's draft cannot express."""
         if not self.profile.draft <= 7 < self.draft:
             return False
         return any(not _LATER.isdisjoint(position.schema) for position in islice(positions(self._root), 10_000))

@@ -41,7 +41,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The key in `PROFILES`."""
     title: str
-    """What people call it."""
+    """The display name."""
     accepted: frozenset[str] | None = None
     """Keywords that may be sent and say something; None: any."""
     others: Others = "ignored"
@@ -49,21 +49,21 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     root_refused: frozenset[str] = frozenset()
     """Keywords that are refused at the root, which is always `type: object`."""
     refs: Refs = "kept"
-    """Whether references may be sent."""
+    """True where references may be sent."""
     is_recursion_allowed: bool = True
-    """Whether a schema may refer to itself."""
+    """True where a schema may refer to itself."""
     allows_anything: bool = True
-    """Whether a schema may leave open what a value is (`{}`)."""
+    """True where a schema may leave open what a value is (`{}`)."""
     is_all_required: bool = False
-    """Whether every property must be listed as required."""
+    """True where every property must be listed as required."""
     is_closed: bool = False
-    """Whether every object must say `additionalProperties: false`."""
+    """True where every object must say `additionalProperties: false`."""
     allows_maps: bool = True
     """True where objects may have undeclared members."""
     allows_tuples: bool = True
-    """Whether the items of a list may differ by position."""
+    """True where the items of a list may differ by position."""
     allows_type_lists: bool = True
-    """Whether `type` may be a list of several types."""
+    """True where `type` may be a list of several types."""
     nullable: Nullable = "type-list"
     """How null is said."""
     formats: frozenset[str] | None = None
@@ -81,35 +81,35 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     long_enum: tuple[int, int] | None = None
     """An enum of texts with more values than the first may have so many characters altogether."""
     property_names: str = ""
-    """What the name of a property must match."""
+    """The pattern for names of properties."""
     are_only_root_names_ruled: bool = False
-    """Whether `property_names` is asked of the arguments alone, not of what is inside them."""
+    """True where `property_names` applies to the arguments alone, not of what is inside them."""
     needs_items: bool = False
-    """Whether every array must say `items`."""
+    """True where every array must say `items`."""
     needs_properties: bool = False
-    """Whether every object must say `properties`."""
+    """True where every object must say `properties`."""
     deepest: int | None = None
     """The maximum nesting of objects and lists, the root included."""
     most_properties: int | None = None
     """The maximum number of properties of a schema."""
     most_characters: int | None = None
-    """How many characters names of properties and definitions and the values of enums may have altogether."""
+    """The most characters of all names of properties and definitions and values of enums together."""
     most_optional: int | None = None
-    """How many properties may be left out, in all schemas of a request together."""
+    """The most optional properties in all schemas of a request together."""
     most_unions: int | None = None
-    """How many properties may have a union, in all schemas of a request together."""
+    """The most properties with a union in all schemas of a request together."""
     draft: int = 2020
     """The draft of JSON Schema that a schema is read by: 7 or 2020."""
     tool_names: str = ""
-    """What the name of a tool must match."""
+    """The pattern for names of tools."""
     longest_tool_name: int | None = None
-    """How many characters the name of a tool may have."""
+    """The most characters of a tool's name."""
     longest_description: int | None = None
-    """How many characters a tool's description may have."""
+    """The most characters of a tool's description."""
     is_description_advice: bool = True
-    """Whether `longest_description` is advice, because only some hosts of the provider's format refuse a longer one."""
+    """True where `longest_description` is advice, because only some hosts of the provider's format refuse a longer one."""
     most_tools: int | None = None
-    """How many tools a request may have."""
+    """The most tools in a request."""
     sources: Mapping[str, ProfileSource] = {}
     """Where each field that is set comes from, by its name."""
 

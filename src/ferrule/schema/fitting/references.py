@@ -13,7 +13,7 @@ from ferrule.schema.walk import map_members, positions
 DYNAMIC = ("$dynamicRef", "$recursiveRef")
 """References whose target depends on the reader: they are treated as unrestricted."""
 _MOST_FOLLOWED = 50_000
-"""How many references are followed to see which lead back to themselves."""
+"""The most references that are followed to find recursive ones."""
 
 
 class FittedReferences:

@@ -19,7 +19,7 @@ Node: TypeAlias = tuple[dict[str, Any], int]
 """A fitted schema and the number of the step that turns a value of it back."""
 
 MOST_SCHEMAS = 2_000
-"""How many schemas a fitted one may have, at any depth."""
+"""The most schemas within a fitted one, at any depth."""
 DEEPEST = 60
 """How deep a schema may be nested."""
 CONDITIONAL = ("not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies")

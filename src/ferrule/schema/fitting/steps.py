@@ -26,7 +26,7 @@ class FittedMember(msgspec.Struct, frozen=True, omit_defaults=True):
     was: str | None = None
     """Its own name, where that is another."""
     step: int = KEEP
-    """What is done to its value."""
+    """The step for its value."""
     is_absent_null: bool = False
     """True where null means that it was left out."""
 
@@ -41,23 +41,23 @@ class Members(msgspec.Struct, frozen=True, omit_defaults=True, tag="members"):
     others: str | None = None
     """The property with a list of pairs of a key and a value, for undeclared members."""
     others_step: int = KEEP
-    """What is done to the values of those."""
+    """The step for their values."""
 
 
 class Items(msgspec.Struct, frozen=True, omit_defaults=True, tag="items"):
     """A list whose items are decoded."""
 
     first: tuple[int, ...] = ()
-    """What is done to the first ones, by position."""
+    """The steps for the first items, by position."""
     rest: int = KEEP
-    """What is done to the others."""
+    """The step for the other items."""
 
 
 class Pairs(msgspec.Struct, frozen=True, omit_defaults=True, tag="pairs"):
     """A map that is sent as a list of `{"key": …, "value": …}`."""
 
     step: int = KEEP
-    """What is done to each value."""
+    """The step for each value."""
 
 
 class JsonText(msgspec.Struct, frozen=True, tag="text"):
@@ -77,7 +77,7 @@ class FittedShape(msgspec.Struct, frozen=True, omit_defaults=True):
     types: frozenset[str]
     """The JSON types it takes; `integer` is written as `number`."""
     required: frozenset[str] = frozenset()
-    """What an object must have."""
+    """The required members of an object."""
     allowed: frozenset[str] | None = None
     """All that an object may have; None: anything."""
     constants: dict[str, tuple[Any, ...]] = {}
@@ -88,7 +88,7 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     """One branch of a union."""
 
     shape: FittedShape
-    """What the fitted branch looks like."""
+    """The shape of the fitted branch."""
     was: frozenset[str]
     """The JSON types that the original branch takes."""
     step: int = KEEP
@@ -122,7 +122,7 @@ class FittingChange(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str
     """Why, in a sentence without a full stop."""
     instead: Instead = "dropped"
-    """What was put in its place; `rewritten` is turned back when an answer is decoded."""
+    """The replacement; `rewritten` is reversed when an answer is decoded."""
     put: str = ""
     """The words or the name that was put there."""
 

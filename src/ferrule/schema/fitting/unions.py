@@ -18,7 +18,7 @@ from ferrule.schema.merging import key_of
 _EVERY = frozenset({"object", "array", "string", "number", "boolean", "null"})
 _MOST_CONSTANTS = 50
 _MOST_SCHEMAS = 300
-"""How many schemas a branch may have that is kept beside the steps."""
+"""The most schemas of a branch that is stored with the steps."""
 _MOST_BRANCHES = 500
 
 

@@ -18,7 +18,7 @@ from ferrule.model.value import JsonObject, is_deeper
 from ferrule.schema.walk import map_members
 
 KEPT = 4096
-"""How many validators are kept; the least used go first."""
+"""The number of cached validators; the least used are dropped first."""
 _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
 """A pattern that has to look back gives up after so many steps, and what it looked at does not fit."""
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.imports.rewording import Tangled, ValueChange, apply_changes
 from ferrule.app.imports.sheet import Sheet, parse_sheet
+from ferrule.app.imports.value_edits import Tangled, ValueChange, apply_changes
 from ferrule.model.value import MISSING, Path
 
 MINE = """---

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.entries import (
+from ferrule.definitions.openapi.expanded_schemas import (
     NOTHING,
     ExpandedSchema,
     add_branches,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.pieces import read_answers, read_body, read_parameters
+from ferrule.definitions.openapi.operation_parts import read_answers, read_body, read_parameters
 from tests.definitions.openapi.operations import document_of, heading_of, messages
 
 
