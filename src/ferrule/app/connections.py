@@ -123,7 +123,7 @@ def make_authorizations(settings: Settings, around: TransportServices, *, tick: 
     )
 
 
-def _redact_arguments(tool: Tool, arguments: Any, *, redactor: Redactor | None) -> Any:
+def _redact_arguments(tool: Tool, arguments: object, *, redactor: Redactor | None) -> Any:
     return msgspec.json.decode(redact_input(msgspec.json.encode(arguments), Mask.of(tool), redactor))
 
 

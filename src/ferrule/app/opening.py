@@ -9,7 +9,6 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from ferrule.app.app import App
 from ferrule.app.assembly import Overrides, assemble
@@ -34,13 +33,13 @@ from ferrule.workspace.workspace import Workspace
 async def open_app(
     path: str | Path = ".",
     *,
-    tools: Iterable[Any] = (),
+    tools: Iterable[object] = (),
     build: Build = "missing",
     executors: Sequence[Executor] = (),
     hooks: Sequence[Hook] = (),
     classifiers: Iterable[Classifier] = (),
     sinks: Sequence[Sink] = (),
-    rules: Sequence[Mapping[str, Any]] = (),
+    rules: Sequence[Mapping[str, object]] = (),
     tends: bool = True,
     environment: Mapping[str, str] | None = None,
     clock: Clock | None = None,

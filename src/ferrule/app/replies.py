@@ -47,7 +47,7 @@ class ReplyDelivery:
     async def deliver(
         self,
         invocation_id: str,
-        value: Any,
+        value: object,
         channel: str,
         by: str = "",
         *,
@@ -101,7 +101,7 @@ class ReplyDelivery:
             await asyncio.sleep(_LOOK_EVERY)
         return "unknown"
 
-    def _read_answer(self, tool_id: str, value: Any) -> Any:
+    def _read_answer(self, tool_id: str, value: object) -> Any:
         """Reads the answer from a reply, as the tool's executor defines it."""
         tool, executor = self._find_executor(tool_id)
         read: Callable[[Tool, Any], Any] | None = getattr(executor, "reply_value", None)

@@ -128,7 +128,7 @@ class Sessions:
         await self._refresh_switches(self.generation())
         return self._build(request, self._off_at)
 
-    def redact(self, value: Any, also: Iterable[str] = ()) -> Any:
+    def redact(self, value: object, also: Iterable[str] = ()) -> Any:
         """Returns a text or JSON value without known secrets, and without those in `also`."""
         redactor = self._services.redactor or ONLY_GIVEN
         return redactor.value(value, also)[0]

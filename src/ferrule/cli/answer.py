@@ -48,6 +48,6 @@ def _read_answer(value: str) -> Any:
         return value
 
 
-async def _answer(path: str, prefix: str, value: Any, reason: str | None) -> InboxAnswer:
+async def _answer(path: str, prefix: str, value: object, reason: str | None) -> InboxAnswer:
     async with open_inbox(path) as desk:
         return await desk.inbox.answer(await desk.inbox.resolve(prefix), value, reason=reason)

@@ -69,7 +69,7 @@ def parse_arguments(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _take_value(left: list[str], schema: Any, name: str) -> str:
+def _take_value(left: list[str], schema: object, name: str) -> str:
     """Takes the value after an option; a boolean field alone means true."""
     is_flag = "boolean" in _list_types(schema)
     if left and (not left[0].startswith("--")) and not (is_flag and left[0] not in ("true", "false")):
@@ -104,7 +104,7 @@ def _parse_value(value: str, schema: Any, field: str) -> Any:
         raise click.UsageError(f"--{field} takes {wanted}, not {value!r}") from None
 
 
-def _resolve_shape(field: Any, references: SchemaReferences, depth: int = 0) -> Any:
+def _resolve_shape(field: object, references: SchemaReferences, depth: int = 0) -> Any:
     """Resolves a field's schema to one with a type, through references and alternatives."""
     if not isinstance(field, dict) or depth > _FAR:
         return field
@@ -118,7 +118,7 @@ def _resolve_shape(field: Any, references: SchemaReferences, depth: int = 0) -> 
     return {**field, "type": sorted(set().union(*map(_list_types, ways)))}
 
 
-def _list_types(schema: Any) -> set[str]:
+def _list_types(schema: object) -> set[str]:
     found = schema.get("type") if isinstance(schema, dict) else None
     names = [found] if isinstance(found, str) else found if isinstance(found, list) else []
     return {name for name in names if name in _JSON_TYPES or name == "string"}

@@ -26,6 +26,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.show.watching import View, show_all
 from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.result import Pending, Result
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.workspace.staleness import is_stale
 from ferrule.workspace.workspace import Workspace
@@ -142,7 +143,7 @@ def caller_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @asynccontextmanager
-async def open_caller(path: str, options: dict[str, Any]) -> AsyncIterator[CliCaller]:
+async def open_caller(path: str, options: JsonObject) -> AsyncIterator[CliCaller]:
     """Opens the workspace around a path, with a surface for the caller of the options. Raises FerruleError."""
     workspace = Workspace.open(path)
     workspace.demand_policy_engine()
@@ -177,7 +178,7 @@ INTERRUPTED = "interrupted with Ctrl-C"
 
 
 async def call_and_watch(
-    app: App, surface: SurfaceHandle, tool: str, arguments: dict[str, Any] | bytes, view: View, **options: Any
+    app: App, surface: SurfaceHandle, tool: str, arguments: JsonObject | bytes, view: View, **options: Any
 ) -> Result | Pending:
     """Makes a call and watches it. Raises StoppedWatching when the person leaves before its end."""
     run = await surface.begin(tool, arguments, **options)

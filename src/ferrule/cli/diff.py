@@ -103,7 +103,7 @@ def _make_release(change: ToolChange) -> str:
     return f"and got a {change.made.word} one"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 300 else text[:297] + "…"
 

@@ -26,7 +26,7 @@ from ferrule.schema.tree import SchemaField, schema_tree
 from ferrule.workspace.workspace import Workspace
 
 
-def schema_lines(schema: Any) -> Iterator[str]:
+def schema_lines(schema: object) -> Iterator[str]:
     """Yields the fields of a schema, nested ones indented, required ones with an asterisk."""
     fields = schema_tree(schema)
     yield from _field_lines(fields, 1)

@@ -132,7 +132,7 @@ NAMES = {"host": str, "port": int, "public_url": str, "processes": int, "log_lev
 """What the environment may say: `FERRULE_SERVE_PORT=9000`."""
 
 
-def join_serve_settings(workspace: Workspace, options: Mapping[str, Any] | None = None) -> ServeSettings:
+def join_serve_settings(workspace: Workspace, options: Mapping[str, object] | None = None) -> ServeSettings:
     """Joins the settings of the file, of the environment and of the options; later ones win. Raises SettingsError."""
     said = read_environment() | dict(options or {})
     settings = load_settings(workspace.root).serve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.cli.show.output import ProgressBar
 from ferrule.definitions.compiler.discover import load
@@ -16,7 +16,7 @@ from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.diagnostic import FileReport, Finding, Severity
 from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import Compiled, Tool
-from ferrule.model.value import is_integer
+from ferrule.model.value import JsonObject, is_integer
 from ferrule.workspace.parts import load_parts
 from ferrule.workspace.workspace import Workspace, show_path
 
@@ -98,7 +98,7 @@ class WorkspaceTools(NamedTuple):
         return ToolReferences(tuple(agents), tuple(roles))
 
 
-def _list_references(name: str, value: dict[str, Any], tool_id: str) -> Iterator[ToolReference]:
+def _list_references(name: str, value: JsonObject, tool_id: str) -> Iterator[ToolReference]:
     tools = value.get("tools")
     listed = tools.get("refs") if isinstance(tools, dict) else tools
     for item in listed if isinstance(listed, list) else ():

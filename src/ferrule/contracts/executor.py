@@ -19,6 +19,7 @@ from ferrule.model.client_requests import complete_form
 from ferrule.model.decision import Requirement
 from ferrule.model.failure import ErrorClass
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 
 
 class ExecutionFailed(Exception):
@@ -125,16 +126,16 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
 class Wire(Protocol):
     """The pipeline's end of a context. Safe to use from any thread."""
 
-    def progress(self, facts: dict[str, Any]) -> None:
+    def progress(self, facts: JsonObject) -> None:
         """Takes one piece of progress. Raises BadProgress."""
 
-    def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
+    def partial(self, blocks: tuple[JsonObject, ...]) -> None:
         """Takes a part of the result."""
 
     def background(self, task_id: str, message: str) -> None:
         """Releases the waiting caller; the call goes on."""
 
-    def native(self, ref: dict[str, Any]) -> None:
+    def native(self, ref: JsonObject) -> None:
         """Records a native id of this very call."""
 
     def secret(self, value: str) -> None:
@@ -202,14 +203,14 @@ class Context(msgspec.Struct, gc=False):
         if self.wire is not None:
             self.wire.background(task_id, message)
 
-    def needs_input(self, message: str, *, state: bytes = b"", answer_schema: dict[str, Any] | None = None,
+    def needs_input(self, message: str, *, state: bytes = b"", answer_schema: JsonObject | None = None,
                     expires_seconds: int = 24 * 3600) -> Waiting:  # fmt: skip
         """Builds the value a tool returns to park its call until somebody answers: `return context.needs_input("Which
         account?")`."""
         return Waiting(message=message, state=state, answer_schema=answer_schema or {}, expires_seconds=expires_seconds)
 
     def ask_client(
-        self, requests: dict[str, dict[str, Any]], *, state: bytes = b"", expires_seconds: int = 3600
+        self, requests: dict[str, JsonObject], *, state: bytes = b"", expires_seconds: int = 3600
     ) -> Waiting:
         """Builds the value a tool returns to ask the calling client: `return context.ask_client({"name": {"method":
         "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {…}}}})`. `context.client`
@@ -221,7 +222,7 @@ class Context(msgspec.Struct, gc=False):
             client_requests={key: complete_form(request) for key, request in requests.items()},
         )
 
-    def log(self, level: str, data: Any, logger: str = "") -> None:
+    def log(self, level: str, data: object, logger: str = "") -> None:
         """Sends a log message that is no progress to the followers of the call: `log("warning", "the index is old")`.
         Levels are those of syslog, `debug` to `emergency`."""
         if self.wire is not None:
@@ -301,7 +302,7 @@ class Run(Protocol):
     by its context's deadline itself, stops at once when its task is canceled, and never goes to the background.
     """
 
-    def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+    def __call__(self, arguments: JsonObject, context: Context) -> Any:
         """Returns an `Output` or `Waiting`, a plain JSON value (meaning `Output(value)`), or an awaitable of one of
         these.
 
@@ -312,7 +313,7 @@ class Run(Protocol):
 class Resumable(Protocol):
     """A runner that can be left and resumed. A resume sends nothing twice."""
 
-    async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
+    async def resume(self, state: bytes, answer: object, context: Context) -> Output | Waiting:
         """Goes on with the answer."""
 
 
@@ -334,14 +335,14 @@ class Receiving(Protocol):
 class ReadsReplies(Protocol):
     """An executor that has to extract the answer from what a receiver brings."""
 
-    def reply_value(self, tool: Tool, value: Any) -> Any:
+    def reply_value(self, tool: Tool, value: object) -> Any:
         """Extracts the answer from what a receiver brought for this tool."""
 
 
 class Preflight(Protocol):
     """A runner that can check arguments before it runs: value checks and IO preflight, without side effects."""
 
-    def preflight(self, arguments: dict[str, Any]) -> str | None:
+    def preflight(self, arguments: JsonObject) -> str | None:
         """Returns what is wrong with the arguments, for the caller; None when nothing is. May return an awaitable of
         that."""
 

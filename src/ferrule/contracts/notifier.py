@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
+
+from ferrule.model.value import JsonObject
 
 
 class NoticeUndelivered(Exception):
@@ -18,7 +20,7 @@ class Notifier(Protocol):
 
     name: str
 
-    async def notify(self, notice: dict[str, Any]) -> None:
+    async def notify(self, notice: JsonObject) -> None:
         """Announces one request: invocation, tool, requester, why, until when; argument values only where settings say
         so.
 

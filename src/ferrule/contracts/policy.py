@@ -77,5 +77,5 @@ class Classifier(Protocol):
 
     name: str
 
-    def classify(self, entry: SurfaceEntry, subject: Any) -> Classification | Awaitable[Classification]:
+    def classify(self, entry: SurfaceEntry, subject: object) -> Classification | Awaitable[Classification]:
         """Judges one call. `subject` is what the tool's `classifier_input` points at, else all arguments."""

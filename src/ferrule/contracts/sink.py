@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from ferrule.model.event import Event
 
@@ -37,5 +37,5 @@ class SinkMaker(Protocol):
     """The factory of one kind of sink: registered in the built-in table or by a package (entry points of the group
     `ferrule.sinks`)."""
 
-    def __call__(self, options: Mapping[str, Any], folder: Path) -> Sink:
+    def __call__(self, options: Mapping[str, object], folder: Path) -> Sink:
         """Makes a sink from its settings. Opens nothing yet; `folder` is the workspace. Raises SettingsError."""

@@ -6,17 +6,17 @@ The catalog and the seal rest on it. It knows no file and no key.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import msgspec
 
 from ferrule.model.catalog import fields_in_payload
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 
 _NOT_THERE = object()
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Encodes a value as canonical JSON: UTF-8, keys sorted at every level, no white space, numbers as they were meant."""
     # Raw members keep the order they were written in, so they are opened and written again.
     opened = msgspec.json.decode(msgspec.json.encode(value))
@@ -35,7 +35,7 @@ def digest_of_tool(tool: Tool) -> str:
     return digest_of(canonical(tool))
 
 
-def _drop_shared_fields(tool: Tool, opened: dict[str, Any]) -> None:
+def _drop_shared_fields(tool: Tool, opened: JsonObject) -> None:
     """Removes the fields that the payload holds word for word; `at_home` names them, to be read from there."""
     shared_fields = fields_in_payload(tool.dialect, tool.payload)
     shared = [

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from ferrule.errors import CatalogError, SealError
 from ferrule.model.tool import Record, Tool
+from ferrule.model.value import JsonObject
 
 _FIELD_PATHS: dict[str, dict[str, tuple[str, ...]]] = {
     "aml": {
@@ -67,7 +68,7 @@ def _decoder(dialect: str) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(_struct(tree))
 
 
-def _struct(tree: dict[str, Any]) -> type[msgspec.Struct]:
+def _struct(tree: JsonObject) -> type[msgspec.Struct]:
     fields: list[tuple[str, Any, Any]] = []
     for step, below in tree.items():
         if below is None:

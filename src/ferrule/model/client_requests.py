@@ -30,7 +30,7 @@ def feature_of(request: Mapping[str, Any]) -> str:
     return _FEATURES.get(str(method), str(method))
 
 
-def list_undeclared(requests: Mapping[str, Mapping[str, Any]], client: frozenset[str]) -> list[str]:
+def list_undeclared(requests: Mapping[str, Mapping[str, object]], client: frozenset[str]) -> list[str]:
     """Lists the capabilities that these requests need and the client has not declared, each once, in order."""
     return [feature for feature in dict.fromkeys(map(feature_of, requests.values())) if feature not in client]
 
@@ -51,7 +51,7 @@ def complete_form(request: dict[str, Any]) -> dict[str, Any]:
     return request
 
 
-def find_flaw(requests: Mapping[str, Any]) -> str | None:
+def find_flaw(requests: Mapping[str, object]) -> str | None:
     """Returns what is wrong with the first invalid request; None when all can be sent."""
     return next((f"{key!r}: {flaw}" for key, request in requests.items() if (flaw := _flaw(request)) is not None), None)
 
@@ -75,7 +75,7 @@ def _without(params: dict[str, Any], name: str, kind: type) -> str | None:
     return None if isinstance(params.get(name), kind) else f"params.{name} is missing"
 
 
-def _form_flaw(schema: Any) -> str | None:
+def _form_flaw(schema: object) -> str | None:
     """Checks that a form is a flat object of plain fields (MCP-209), none of which takes a secret (MCP-212)."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return "params.requestedSchema is the schema of an object"

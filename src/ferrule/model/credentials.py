@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from ferrule.model.misfits import describe_complaint
+from ferrule.model.value import JsonObject
 
 Scheme = Literal["none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account"]
 SourceName = Literal["env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault"]
@@ -114,7 +115,7 @@ class BadCredentials(ValueError):
     """Credentials that cannot be read; the message names the member."""
 
 
-def read_credentials(written: Any) -> Credentials:
+def read_credentials(written: object) -> Credentials:
     """Parses the credentials of a compiled payload. Raises BadCredentials. Fetches nothing."""
     if written is None:
         return NOTHING
@@ -138,7 +139,7 @@ def read_credentials(written: Any) -> Credentials:
     )  # fmt: skip
 
 
-def _others(written: dict[str, Any]) -> tuple[Credentials, ...]:
+def _others(written: JsonObject) -> tuple[Credentials, ...]:
     listed = written.get(AND, [])
     if not isinstance(listed, list):
         raise BadCredentials(f"'{AND}' must be a list of credentials")
@@ -150,7 +151,7 @@ def _others(written: dict[str, Any]) -> tuple[Credentials, ...]:
     return tuple(read_credentials(each) for each in listed)
 
 
-def _is_secret(scheme: Scheme, written: dict[str, Any]) -> bool:
+def _is_secret(scheme: Scheme, written: JsonObject) -> bool:
     """Returns True for a scheme that sends a secret, and for a client's own secret when tokens are requested without a
     broker."""
     return scheme in SECRET_SCHEMES or (scheme == "oauth2" and TOKEN_URL in written)
@@ -235,7 +236,7 @@ class Requirements(msgspec.Struct, frozen=True):
         return bool(self.secrets or self.authorization or self.user_id)
 
 
-def read_requirements(written: Any) -> Requirements:
+def read_requirements(written: object) -> Requirements:
     """Parses the requirements of a compiled payload. Unknown requirements are ignored."""
     if not isinstance(written, dict):
         return Requirements()
@@ -249,6 +250,6 @@ def read_requirements(written: Any) -> Requirements:
     return Requirements(secrets, authorization, written.get("user_id") is True)
 
 
-def _entries_with_id(entries: Any) -> list[dict[str, Any]]:
+def _entries_with_id(entries: object) -> list[JsonObject]:
     members = entries if isinstance(entries, list) else []
     return [entry for entry in members if isinstance(entry, dict) and isinstance(entry.get("id"), str)]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ferrule.model.outline import AgentOutline, RoleOutline, ToolOutline
-from ferrule.model.value import JsonValue, Path, is_blank, is_integer
+from ferrule.model.value import JsonObject, JsonValue, Path, is_blank, is_integer
 
 DENY, CALL, CALL_READ_ONLY = "deny", "call", "call-read-only"
 TOOL_ACCESS = (CALL, CALL_READ_ONLY, DENY)
@@ -58,7 +58,7 @@ class RefList(NamedTuple):
     """False when the list or one of its entries is not readable, so that a missing name proves nothing."""
 
 
-def references(value: dict[str, Any], key: str) -> RefList:
+def references(value: JsonObject, key: str) -> RefList:
     """Parses the references under a key: a list of `{ref}`, or such a list under `refs`. A missing key is an empty
     list."""
     if key not in value:

@@ -61,11 +61,11 @@ def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
     return ({"source": "mcp", "tool_name": name},) if isinstance(name, str) else ()
 
 
-def _mappings_in(extension: Any) -> Any:
+def _mappings_in(extension: object) -> Any:
     return _member(extension, "external_mappings")
 
 
-def _member(value: Any, key: str) -> Any:
+def _member(value: object, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None
 
 

@@ -208,7 +208,7 @@ def _word(fact: Fact, name: str) -> str:
     return "" if value is None else str(value)
 
 
-def _time(value: Any, otherwise: int) -> int:
+def _time(value: object, otherwise: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 

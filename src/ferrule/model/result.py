@@ -110,7 +110,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return record
 
 
-def _tuples_to_lists(value: Any) -> Any:
+def _tuples_to_lists(value: object) -> Any:
     """Returns the value with lists for tuples, at every depth."""
     if isinstance(value, dict):
         return {name: _tuples_to_lists(each) for name, each in value.items()}

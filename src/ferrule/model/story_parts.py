@@ -150,7 +150,7 @@ class FieldDifference(msgspec.Struct, frozen=True):
     after: Any = None
 
 
-def differences(before: Any, after: Any) -> tuple[FieldDifference, ...]:
+def differences(before: object, after: object) -> tuple[FieldDifference, ...]:
     """Lists every field that differs, in the order of `before`, added ones after the others of their object.
 
     It keeps a list of what is left to compare and does not call itself, so values may be nested as deep as they like.

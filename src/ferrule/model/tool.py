@@ -175,7 +175,7 @@ def risk_of(tool: Tool, payload: dict[str, Any]) -> Risk:
     return "medium" if tool.facts.is_read_only is True else "high"
 
 
-def raw(value: Any) -> msgspec.Raw:
+def raw(value: object) -> msgspec.Raw:
     """Encodes a JSON value as the bytes a tool carries."""
     try:
         return msgspec.Raw(msgspec.json.encode(value))

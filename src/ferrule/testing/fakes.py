@@ -18,6 +18,7 @@ from ferrule.infra.clock import Clock
 from ferrule.model.event import Event
 from ferrule.model.timestamps import MICROSECONDS, parse_iso
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 
 
 class FakeClock(Clock):
@@ -126,18 +127,18 @@ class _ScriptedRunner:
         self._executor = executor
         self._tool_id = tool_id
 
-    def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+    def __call__(self, arguments: JsonObject, context: Context) -> Any:
         self._executor.ran.append(ScriptedRun(self._tool_id, copy.deepcopy(arguments), context.invocation_id))
         step = self._executor.next_step(self._tool_id)
         return _play_step(step(arguments) if callable(step) else step)
 
-    async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
+    async def resume(self, state: bytes, answer: object, context: Context) -> Output | Waiting:
         """Returns the answer."""
         self._executor.answers.append(answer)
         return Output({"state": state.decode(), "answer": answer})
 
 
-def _play_step(given: Any) -> Any:
+def _play_step(given: object) -> Any:
     if asyncio.iscoroutine(given):
         return _await_step(given)
     if isinstance(given, BaseException):

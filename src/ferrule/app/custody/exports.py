@@ -126,7 +126,7 @@ def _stream_records(source: SqliteSource, first: int, last: int | None, is_wante
             raise SourceDamaged(f"the rows of {call!r} cannot be understood: {type(error).__name__}") from None
 
 
-def _read_entry(values: tuple[Any, ...]) -> StoredEntry:
+def _read_entry(values: tuple[object, ...]) -> StoredEntry:
     row = RawRow._make(values)
     return to_stored_entry(*row[:8], row.commitment is not None, row.mark, row.hash)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -205,7 +205,7 @@ def _drop_broken_functions(
     said, root = workspace.settings.functions, workspace.root
     problems: list[Examination] = []
 
-    def is_sound(name: str, find: Callable[[], Iterable[Any]]) -> bool:
+    def is_sound(name: str, find: Callable[[], Iterable[object]]) -> bool:
         try:
             join_functions(catalog, find(), workspace.namespace, environment=env)
         except FerruleError as error:

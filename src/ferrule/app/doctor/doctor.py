@@ -184,7 +184,7 @@ class Doctor:
         shown = ", ".join(map(repr, sorted(missing)))
         return f"it needs {shown}, which is not set; {_advise_credentials(tool)}" if missing else ""
 
-    async def _probe_shared(self, tool: Tool, run: Any) -> str:
+    async def _probe_shared(self, tool: Tool, run: object) -> str:
         upstream = getattr(run, "upstream", "")
         known = (
             self._upstreams.setdefault((type(run).__name__, upstream), _UpstreamState(asyncio.Lock()))
@@ -277,7 +277,7 @@ def _describe_cause(tool: Tool, failed: ExecutionFailed) -> str:
     return f"{message}: {said[:_LONGEST_WORDS]}" if said and said not in message else message
 
 
-def _find_message(value: Any) -> str:
+def _find_message(value: object) -> str:
     """Finds the first text that looks like a message in the output of a failing system."""
     if isinstance(value, dict):
         return next((words for key in _MESSAGES if (words := _find_message(value.get(key)))), "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Any
 
 from ferrule.contracts.fix import Manuscript
 from ferrule.definitions.compiler.locate import find_places
@@ -119,7 +118,7 @@ def fingerprint(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(one: object, other: object) -> bool:
     """Returns True when two values are the same."""
     if type(one) is not type(other):
         return False

@@ -17,6 +17,7 @@ from ferrule.contracts.policy import Classifier, JudgedCall, PolicyEngine, Polic
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import Stop
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.complaints import Complaint
 from ferrule.runtime.pipeline.arguments.validation import ParsedArguments
 from ferrule.runtime.pipeline.phases.check_schema_loaded import build_not_loaded
@@ -74,7 +75,7 @@ async def preview_call(
     entry: SurfaceEntry,
     request: SurfaceRequest,
     engine: PolicyEngine,
-    arguments: dict[str, Any],
+    arguments: JsonObject,
     *,
     now: int = 0,
     classifiers: Mapping[str, Classifier] = BUILTIN,
@@ -107,7 +108,7 @@ async def preview_arguments(session: Session, services: Services, name: str, raw
 async def _preview_call(
     entry: SurfaceEntry,
     program_of: Callable[[], PolicyProgram],
-    arguments: dict[str, Any],
+    arguments: JsonObject,
     now: int,
     classifiers: Mapping[str, Classifier],
 ) -> Preview:
@@ -164,7 +165,7 @@ def _describe_dependence(program: PolicyProgram, entry: SurfaceEntry) -> str:
     return f"{what}; {' and '.join(asking)} {wants} a person to agree" if asking else what
 
 
-def _without_secrets(found: Preview, prepared: Prepared, services: Services, arguments: Any) -> Preview:
+def _without_secrets(found: Preview, prepared: Prepared, services: Services, arguments: object) -> Preview:
     """Removes secrets from reasons that are not the policy's own: classifiers quote arguments."""
     ruling = found.ruling
     if ruling is None or ruling.reason_type in _OWN_WORDS or prepared.fixed is not None:

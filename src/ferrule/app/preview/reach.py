@@ -88,7 +88,7 @@ def _make_user(record: Record, kind: Kind) -> ToolUser:
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -198,7 +198,7 @@ def describe_condition(rule: PolicyRule) -> str:
     return " and ".join(said)
 
 
-def _describe_operand(value: Any) -> str:
+def _describe_operand(value: object) -> str:
     if isinstance(value, list | tuple):
         return " or ".join(map(_describe_operand, value))
     return msgspec.json.encode(value).decode()

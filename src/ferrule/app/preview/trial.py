@@ -6,7 +6,7 @@ Used by `ferrule policy explain`, `ferrule policy test` and the HTTP API. Writes
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,6 +18,7 @@ from ferrule.errors import FerruleError, PolicyError
 from ferrule.model.hints import nearest
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.cases import Case
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import RuleEngine, RuleExplanation, explain_rules
@@ -93,7 +94,7 @@ class PolicyTrial:
         self._classifiers = classifiers
         self._surfaces: dict[tuple[str, str], Surface] = {}
 
-    async def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any], now: int = 0) -> TrialCall:
+    async def try_call(self, name: str, arguments: JsonObject, caller: JsonObject, now: int = 0) -> TrialCall:
         """Previews one call. `caller`: members of a `SurfaceRequest`. Raises PolicyError when the caller has no such tool,
         SurfaceError for an unknown agent or role."""
         request = SurfaceRequest(**{"principal": "somebody", "channel": "policy", **caller})

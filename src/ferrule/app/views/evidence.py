@@ -159,7 +159,7 @@ def make_review(
     )
 
 
-def find_thing(value: Any, tool_name: str) -> Thing:
+def find_thing(value: object, tool_name: str) -> Thing:
     """Finds the subject of a call: a member of its input that looks like an id, else the tool."""
     members = value.items() if isinstance(value, dict) else ()
     found = [(_rank_name(name), name, str(one)) for name, one in members if _can_be_typed(one)]
@@ -177,7 +177,7 @@ def _rank_name(name: str) -> int:
     return _NAMING.index(last) if last in _NAMING else camel
 
 
-def _can_be_typed(value: Any) -> bool:
+def _can_be_typed(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return False
     text = str(value)
@@ -273,7 +273,7 @@ def _is_destructive(story: Story, versions: Sequence[CatalogEntry]) -> bool:
     return not versions or any(one.tool.facts.is_destructive is not False for one in versions)
 
 
-def _list_changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[InputRevision, ...]:
+def _list_changes(story: Story, parked: object, shown: object, fate: Fate) -> tuple[InputRevision, ...]:
     kinds = {"permission_prompt": "person"}
     said = {run.hook_id: _messages(run) for run in story.hooks}
     found = [

@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
 
 from ferrule.cli.show.batch_view import describe_record, describe_state, make_labels
 from ferrule.cli.show.progress_text import STILL, facts_of, message_of, parts_of
 from ferrule.cli.show.screen import DrawingSpace, Screen, StyledText, can_write, fit, pad
 from ferrule.definitions.reporters.excerpt import count_columns
 from ferrule.model.progress import Progress
+from ferrule.model.value import JsonObject
 
 _EVERY = 0.1
 """Seconds between messages above the bar; of those in between the bar shows the last."""
@@ -67,7 +67,7 @@ class LiveBar:
         self._facts = ", ".join(facts_of(said)) or self._facts
         self._words = self._said or said.status.replace("_", " ")
 
-    def note(self, words: str, facts: dict[str, Any]) -> None:
+    def note(self, words: str, facts: JsonObject) -> None:
         """Show it above."""
         if words:
             self._screen.say(words, "yellow")

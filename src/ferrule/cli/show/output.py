@@ -161,6 +161,6 @@ class ProgressBar:
             sys.stderr.flush()
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Formats a value as indented JSON; NaN and the infinities, which JSON lacks, become null."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -28,7 +28,7 @@ def row(label: str, value: str) -> Iterator[str]:
         yield f"  {sanitize(label) if number == 0 else '':<{_LABEL}}{line}".rstrip()
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """Formats a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
@@ -103,7 +103,7 @@ def _progress(record: dict[str, Any]) -> str:
     return f"{format_clock(parse_iso(record['timestamp']))}, {', '.join(words)}{said}"
 
 
-def _block(block: Any) -> str:
+def _block(block: object) -> str:
     return " ".join(str(_members(block).get("text") or as_json(block)).split())[:200]
 
 
@@ -174,7 +174,7 @@ def _fact(name: str, value: bool) -> str:
     return words if value else f"not {words}"
 
 
-def _lock(lock: Any) -> str:
+def _lock(lock: object) -> str:
     if isinstance(lock, dict):
         return f"{lock.get('key')} ({lock.get('mode', 'exclusive')})"
     if isinstance(lock, list | tuple) and len(lock) == 2:
@@ -191,7 +191,7 @@ def _wait_milliseconds(said: dict[str, Any]) -> float | None:
     return None
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     return str(value).replace("_", " ")
 
 
@@ -199,7 +199,7 @@ def _members(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _several(value: Any) -> Iterable[Any]:
+def _several(value: object) -> Iterable[Any]:
     if value is None:
         return ()
     return value if isinstance(value, list | tuple) else (value,)

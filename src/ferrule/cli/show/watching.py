@@ -16,6 +16,7 @@ import msgspec
 
 from ferrule.cli.show.progress_text import progress_line
 from ferrule.model.progress import Progress
+from ferrule.model.value import JsonObject
 
 
 class View(Protocol):
@@ -33,7 +34,7 @@ class View(Protocol):
     def show_progress(self, said: Progress) -> None:
         """Shows a progress record."""
 
-    def note(self, words: str, facts: dict[str, Any]) -> None:
+    def note(self, words: str, facts: JsonObject) -> None:
         """Shows a note: in words for people, as JSON for programs."""
 
 
@@ -56,7 +57,7 @@ class PlainView:
         """Prints the progress."""
         _write(progress_line(said))
 
-    def note(self, words: str, facts: dict[str, Any]) -> None:
+    def note(self, words: str, facts: JsonObject) -> None:
         """Prints a note."""
         if words:
             _write(words)
@@ -73,11 +74,11 @@ class JsonView(PlainView):
         """Prints the record."""
         self._json(said.to_record())
 
-    def note(self, words: str, facts: dict[str, Any]) -> None:
+    def note(self, words: str, facts: JsonObject) -> None:
         """Prints the note for programs."""
         self._json(facts)
 
-    def _json(self, record: dict[str, Any]) -> None:
+    def _json(self, record: JsonObject) -> None:
         _write(msgspec.json.encode(record).decode())
 
 

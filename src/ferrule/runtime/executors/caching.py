@@ -136,7 +136,7 @@ class SharedCall:
             await asyncio.wait({self._task}, timeout=_LET_GO_SECONDS)
 
 
-async def _as_coroutine(awaitable: Awaitable[Any]) -> Any:
+async def _as_coroutine(awaitable: Awaitable[object]) -> Any:
     return await awaitable
 
 

@@ -231,12 +231,12 @@ class DatabaseRun:
         self._known = executor.generation, context.is_confined, members, found
         return found
 
-    async def _statement(self, arguments: JsonObject, database: Database) -> tuple[Statement, Mapping[str, Any]]:
+    async def _statement(self, arguments: JsonObject, database: Database) -> tuple[Statement, Mapping[str, object]]:
         if self._plan.transport.query_method == "orm":
             return await orm_statement(arguments, self._plan, database)
         return self._read_input_statement(arguments)
 
-    def _read_input_statement(self, arguments: JsonObject) -> tuple[Statement, Mapping[str, Any]]:
+    def _read_input_statement(self, arguments: JsonObject) -> tuple[Statement, Mapping[str, object]]:
         """Reads the statement and its values from the input. Raises ExecutionFailed (`invalid_arguments`,
         `permission_denied`)."""
         plan, values = self._plan, arguments.get("params") or {}

@@ -61,7 +61,7 @@ MEMBERS = OrmRequest.__struct_fields__
 
 async def orm_statement(
     arguments: JsonObject, plan: QueryPlan, database: Database
-) -> tuple[Statement, Mapping[str, Any]]:
+) -> tuple[Statement, Mapping[str, object]]:
     """Builds a statement and its values from the input. Raises ExecutionFailed (`invalid_arguments`), DatabaseFailed."""
     try:
         request = msgspec.convert({name: value for name, value in arguments.items() if value is not None}, OrmRequest)
@@ -103,7 +103,7 @@ class _StatementWriter:
         self._names: list[str] = []
         self._values: JsonObject = {}
 
-    def statement(self) -> tuple[Statement, Mapping[str, Any]]:
+    def statement(self) -> tuple[Statement, Mapping[str, object]]:
         request = self._request
         match request.operation:
             case "select":
