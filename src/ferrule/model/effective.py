@@ -84,7 +84,7 @@ class Grants:
 
     __slots__ = ("by_ref", "is_complete")
 
-    def __init__(self, role: dict[str, Any], key: str) -> None:
+    def __init__(self, role: JsonObject, key: str) -> None:
         entries, is_complete = references(role, key)
         self.is_complete = is_complete and isinstance(role.get(key, []), list)
         """False when a missing grant proves nothing, because part of the list is not readable."""
