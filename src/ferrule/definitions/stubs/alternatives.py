@@ -22,37 +22,12 @@ _MOST_COMBINED = 64
 """How many, where they are combinations of several unions."""
 _MOST_NESTED = 40
 _LISTING = ANNOTATIONS - {"$defs", "definitions"} | {"const", "enum", "type"}
-_CONSTRAINTS = frozenset(
-    [
-        "required",
-        "not",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "contains",
-        "minContains",
-        "maxContains",
-        "minProperties",
-        "maxProperties",
-        "propertyNames",
-        "dependentRequired",
-        "format",
-        "title",
-        "description",
-        "$comment",
-        "examples",
-        "default",
-        "deprecated",
-    ]
-)
+_CONSTRAINTS_WORDS = """
+    required not minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems
+    maxItems uniqueItems contains minContains maxContains minProperties maxProperties propertyNames dependentRequired
+    format title description $comment examples default deprecated
+"""
+_CONSTRAINTS = frozenset(_CONSTRAINTS_WORDS.split())
 """Keywords that do not change the shape of a value whose type is known."""
 
 

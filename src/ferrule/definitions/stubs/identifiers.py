@@ -25,41 +25,12 @@ _CAPITALS = """
 ACRONYMS = frozenset(_CAPITALS.split())
 """Words that are written in capitals (ADL-42); an agent file may name more."""
 
-_SPELLED = {
-    "-": "dash",
-    ".": "dot",
-    "/": "slash",
-    "\\": "backslash",
-    ":": "colon",
-    "@": "at",
-    "$": "dollar",
-    "#": "hash",
-    "%": "percent",
-    "&": "and",
-    "+": "plus",
-    "*": "star",
-    "=": "equals",
-    "<": "less",
-    ">": "greater",
-    "!": "not",
-    "?": "question",
-    "~": "tilde",
-    "^": "caret",
-    "|": "or",
-    " ": "space",
-    "_": "underscore",
-    ",": "comma",
-    ";": "semicolon",
-    "'": "quote",
-    '"': "quotes",
-    "(": "open",
-    ")": "close",
-    "[": "bracket",
-    "]": "unbracket",
-    "{": "brace",
-    "}": "unbrace",
-    "`": "backtick",
-}
+_SIGNS = "-./\\:@$#%&+*=<>!?~^| _,;'\"()[]{}`"
+_SIGN_WORDS = """
+    dash dot slash backslash colon at dollar hash percent and plus star equals less greater not question tilde caret or space
+    underscore comma semicolon quote quotes open close bracket unbracket brace unbrace backtick
+"""
+_SPELLED = dict(zip(_SIGNS, _SIGN_WORDS.split(), strict=True))
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "ð": "d", "þ": "th"}
 )

@@ -26,20 +26,11 @@ from ferrule.definitions.stubs.lists import split_items
 from ferrule.definitions.stubs.places import SchemaNode, SchemaPlace
 from ferrule.definitions.stubs.scalars import make_plain
 
-SHAPING = frozenset(
-    [
-        "properties",
-        "required",
-        "additionalProperties",
-        "patternProperties",
-        "unevaluatedProperties",
-        "if",
-        "then",
-        "else",
-        "dependentSchemas",
-        "dependencies",
-    ]
-)
+_SHAPING_WORDS = """
+    properties required additionalProperties patternProperties unevaluatedProperties if then else dependentSchemas
+    dependencies
+"""
+SHAPING = frozenset(_SHAPING_WORDS.split())
 _CONDITIONS = ("then", "else")
 _BY_MEMBER = ("dependentSchemas", "dependencies")
 _EVALUATING = frozenset(
