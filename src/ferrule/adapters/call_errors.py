@@ -21,7 +21,7 @@ class CallError(Exception):
         code: str = "",
         invocation_id: str = "",
         status: int = 0,
-        details: Mapping[str, Any] | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -30,10 +30,10 @@ class CallError(Exception):
         self.invocation_id = invocation_id
         self.status = status
         """Of HTTP; 0 where there was no answer."""
-        self.details: Mapping[str, Any] = details or {}
+        self.details: Mapping[str, object] = details or {}
         """All that the server told."""
         retry = self.details.get("retry")
-        told: Mapping[str, Any] = retry if isinstance(retry, dict) else {}
+        told: Mapping[str, object] = retry if isinstance(retry, dict) else {}
         self.is_retry_safe = told.get("retry_safe") is True
         """Whether the same call may be made again without harm: nothing would be done
         twice. It may well fail again."""

@@ -34,10 +34,11 @@ from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.urls import BadUrl, is_loopback, parse_url
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject, JsonValue
 from ferrule.runtime.functions.records import make_type_reader, to_plain
 from ferrule.runtime.pipeline.call import CallOptions as PipelineOptions
 
-CallState = dict[str, Any]
+CallState = JsonObject
 """How a call stands, as the HTTP API tells it."""
 _CANCEL_SECONDS = 5.0
 _LOOK_SECONDS = 20
@@ -89,7 +90,7 @@ class Caller(ABC):
         return read_value(await self._fetch_state(invocation_id, wait_seconds), gives)
 
     @abstractmethod
-    async def _start_call(self, tool: str, arguments: Any, options: CallOptions) -> CallState:
+    async def _start_call(self, tool: str, arguments: object, options: CallOptions) -> CallState:
         """Returns how a new call stands when it has ended, or nobody waits for it any more."""
 
     @abstractmethod
@@ -104,7 +105,7 @@ class SurfaceCaller(Caller):
         self._app = app
         self._surface = surface
 
-    async def _start_call(self, tool: str, arguments: Any, options: CallOptions) -> CallState:
+    async def _start_call(self, tool: str, arguments: object, options: CallOptions) -> CallState:
         hear = options.get("on_progress")
         said = PipelineOptions(
             idempotency_key=options.get("idempotency_key"), timeout_seconds=options.get("timeout_seconds")
@@ -179,13 +180,14 @@ class HttpCaller(Caller):
         async with self._exchange("POST", _call_path(invocation_id, "/cancel"), {}, body) as answer:
             return bool((await _read_state(answer)).get("is_acknowledged"))
 
-    async def _start_call(self, tool: str, arguments: Any, options: CallOptions) -> CallState:
+    async def _start_call(self, tool: str, arguments: object, options: CallOptions) -> CallState:
         timeout_seconds = options.get("timeout_seconds")
         body = msgspec.json.encode({"tool": tool, "arguments": arguments})
         begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(self._follow_call(body, options, begun))
         try:
             async with asyncio.timeout(timeout_seconds):
+                # Shielded: a canceled caller still has to learn the call's id, to cancel it at the server.
                 return await asyncio.shield(work)
         except TimeoutError:
             identity = await self._give_up(work, begun, "the caller's time is over")
@@ -242,6 +244,7 @@ class HttpCaller(Caller):
         loop = asyncio.get_running_loop()
         until = loop.time() + wait_seconds
         while True:
+            # A long poll: the server answers early when the call ends.
             seconds = min(_LOOK_SECONDS, math.ceil(until - loop.time()))
             prefer = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
             async with self._exchange("GET", _call_path(invocation_id), prefer) as answer:
@@ -256,6 +259,7 @@ class HttpCaller(Caller):
         identity = ""
         with contextlib.suppress(CallError, TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
+                # The id may not have arrived yet, and a call that ends first needs no cancel.
                 both: set[asyncio.Future[Any]] = {work, begun}
                 await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
                 if begun.done():
@@ -374,11 +378,12 @@ def read_value(state: CallState, gives: Any) -> Any:
         raise TransportError(told, details={"result": value}) from error
 
 
-def _read_content(result: CallState, gives: Any) -> Any:
+def _read_content(result: CallState, gives: Any) -> JsonValue:
     """Returns a value that was neither text nor null is there as such. A text stays a text, unless only what it says as
     JSON fits."""
     if result.get("structured_content") is not None:
-        return result["structured_content"]
+        value: JsonValue = result["structured_content"]
+        return value
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
     known: list[CallState] = [block for block in blocks if isinstance(block, dict)]
@@ -397,7 +402,7 @@ def _read_content(result: CallState, gives: Any) -> Any:
     return value if _fits(value, gives) else text
 
 
-def _fits(value: Any, gives: Any) -> bool:
+def _fits(value: object, gives: Any) -> bool:
     try:
         make_type_reader(gives)(value)
     except msgspec.ValidationError:

@@ -8,7 +8,7 @@ extra of Ferrule: a user of an adapter has its framework already.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.definitions.formats.offer import PreparedTool
 from ferrule.errors import ExtraMissing
 from ferrule.model.result import Pending, Result
+from ferrule.model.value import JsonObject
 
 T = TypeVar("T")
 
@@ -31,25 +32,25 @@ class SurfaceTool:
         self.name = offered.name
         """As the provider takes it; the surface may know the tool by another."""
         self.description = offered.description
-        self.schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(offered.schema))
+        self.schema: JsonObject = msgspec.json.decode(msgspec.json.encode(offered.schema))
         """Of the arguments; a copy, for frameworks change it."""
         self.is_strict = offered.is_strict
 
-    async def call(self, arguments: dict[str, Any] | str, native_call_id: str | None = None) -> str:
+    async def call(self, arguments: JsonObject | str, native_call_id: str | None = None) -> str:
         """Calls the tool with a model's arguments, an object or its JSON, and returns the text for the model."""
         if not isinstance(self._surface, SurfaceHandle):
             raise TypeError("a surface without `await` has to be called with `call_sync`")
         given = self._decode_arguments(arguments)
         return write_outcome(await self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
 
-    def call_sync(self, arguments: dict[str, Any] | str, native_call_id: str | None = None) -> str:
+    def call_sync(self, arguments: JsonObject | str, native_call_id: str | None = None) -> str:
         """Returns the same on a surface without `await`."""
         if not isinstance(self._surface, SyncSurface):
             raise TypeError("this surface has to be called with `await`")
         given = self._decode_arguments(arguments)
         return write_outcome(self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
 
-    def _decode_arguments(self, arguments: dict[str, Any] | str) -> dict[str, Any] | bytes:
+    def _decode_arguments(self, arguments: JsonObject | str) -> JsonObject | bytes:
         """Returns the arguments as the tool takes them. What is no JSON goes on as it is, so that its refusal is on record."""
         if isinstance(arguments, str):
             written = arguments.encode(errors="replace") if arguments.strip() else b"{}"
@@ -92,7 +93,7 @@ def write_outcome(outcome: Result | Pending) -> str:
     return msgspec.json.encode(outcome.structured_content).decode()
 
 
-def _write_block(block: dict[str, Any]) -> str:
+def _write_block(block: JsonObject) -> str:
     if block.get("type") == "text":
         return str(block.get("text", ""))
     kind = block.get("mimeType") or block.get("type") or "unknown"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import msgspec
@@ -197,7 +197,7 @@ def _plan_first(asked: _Request, record: StubRecord) -> _PlannedRun:
 def _plan_again(run: StubRun, asked: _Request) -> _PlannedRun:
     """Plans an earlier run again, with what the command line changes."""
     wish = run.wish
-    changes: dict[str, Any] = {}
+    changes: dict[str, str | bool] = {}
     if asked.flavour is not None:
         changes["flavour"] = asked.flavour
     if asked.is_project is not None:

@@ -233,6 +233,7 @@ class _Writing:
             last.append((RECORD_FILE, final))
         if not texts:
             return last
+        # A cut-off run leaves files that differ from the old record; `pending` tells them from a person's edits.
         pending = {path: hash_text(data) for path, data in texts}
         began = self._before or StubRun(wish=self.outcome.wish)
         begun = encode_record(self._record.with_run(msgspec.structs.replace(began, pending=pending)))

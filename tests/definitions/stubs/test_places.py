@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.stubs.places import MOST_NOTES, SchemaDocument, SchemaPlace, escape_step
+from ferrule.model.value import dig
 
 
 def pointers(root: Any) -> list[str] | None:
@@ -66,7 +67,7 @@ def test_a_reference_leads_to_a_place_in_the_document(ref: Any, pointer: str | N
     }
     root = {"$id": "https://example.com/main.json", "$defs": definitions, "properties": {"x": {"$ref": ref}}}
     document = SchemaDocument(root)
-    found = document.find_target(document.root["properties"]["x"]["$ref"])
+    found = document.find_target(dig(document.root, ("properties", "x", "$ref")))
     assert (found.pointer if found else None) == pointer
 
 

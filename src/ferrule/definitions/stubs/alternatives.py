@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from ferrule.definitions.stubs.places import NEUTRAL, SchemaDocument, SchemaNode, SchemaPlace
+from ferrule.model.value import JsonObject, JsonValue
 from ferrule.schema.fitting.keywords import FAMILIES, type_of
 from ferrule.schema.merging import ANNOTATIONS, common_types, key_of
 
@@ -167,7 +168,7 @@ def _count_combinations(unions: list[tuple[SchemaPlace, str]]) -> int:
     return product
 
 
-def _is_listing(branches: list[Any]) -> bool:
+def _is_listing(branches: list[JsonValue]) -> bool:
     """Tells whether all branches of a union name values."""
     return all(
         isinstance(branch, dict)
@@ -224,16 +225,16 @@ class _AllowedValues(NamedTuple):
     """The types and the values that schemas allow; None where they say nothing about them."""
 
     types: list[str] | None
-    values: list[Any] | None
-    labels: dict[Any, str]
+    values: list[JsonValue] | None
+    labels: dict[object, str]
     """Names of values, by their keys."""
 
 
 def _read_values(flat: tuple[SchemaPlace, ...]) -> _AllowedValues:
     """Reads the types and values that all of some schemas allow."""
     types: list[str] | None = None
-    values: list[Any] | None = None
-    labels: dict[Any, str] = {}
+    values: list[JsonValue] | None = None
+    labels: dict[object, str] = {}
     for place in flat:
         schema = place.schema
         if (written := schema.get("type")) is not None:
@@ -258,7 +259,7 @@ def _read_values(flat: tuple[SchemaPlace, ...]) -> _AllowedValues:
     return _AllowedValues(types, values, labels)
 
 
-def _read_labels(schema: dict[str, Any], listed: list[Any]) -> dict[Any, str]:
+def _read_labels(schema: JsonObject, listed: list[JsonValue]) -> dict[object, str]:
     """Returns the names that some tools write beside the values."""
     for keyword in ("x-enum-varnames", "x-enumNames", "x-enum-names"):
         names = schema.get(keyword)
@@ -267,14 +268,14 @@ def _read_labels(schema: dict[str, Any], listed: list[Any]) -> dict[Any, str]:
     return {}
 
 
-def _intersect(some: list[Any] | None, others: list[Any]) -> list[Any]:
+def _intersect(some: list[JsonValue] | None, others: list[JsonValue]) -> list[JsonValue]:
     if some is None:
         return others
     known = {key_of(value) for value in others}
     return [value for value in some if key_of(value) in known]
 
 
-def _filter_types(types: list[str] | None, values: list[Any]) -> list[Any]:
+def _filter_types(types: list[str] | None, values: list[JsonValue]) -> list[JsonValue]:
     """Returns the values of some types."""
     if types is None:
         return values
@@ -285,10 +286,10 @@ def _filter_types(types: list[str] | None, values: list[Any]) -> list[Any]:
 
 
 def _group_values(
-    document: SchemaDocument, flat: tuple[SchemaPlace, ...], values: list[Any], labels: dict[Any, str]
+    document: SchemaDocument, flat: tuple[SchemaPlace, ...], values: list[JsonValue], labels: dict[object, str]
 ) -> FittingWays:
     """Returns the alternatives of an enumeration: one for each kind of values."""
-    groups: dict[str, dict[Any, Any]] = {}
+    groups: dict[str, dict[object, JsonValue]] = {}
     for value in values:
         groups.setdefault(type_of(value), {}).setdefault(key_of(value), value)
     if groups.keys() & {"object", "array"}:
@@ -304,6 +305,6 @@ def _group_values(
     return FittingWays(is_nullable, tuple(found))
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: object) -> bool:
     """Tells whether a number has no fraction: 2.0 has none."""
     return isinstance(value, int) or (isinstance(value, float) and isfinite(value) and value.is_integer())

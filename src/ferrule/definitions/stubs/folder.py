@@ -81,6 +81,7 @@ class OutputFolder:
         try:
             self._sweep()
             with _stage_folder(self._real) as stage:
+                # Everything is staged before the first move, so that a full disk changes nothing.
                 moves = self._stage(stage, files)
                 self._move(moves)
         except OSError as error:
@@ -133,6 +134,7 @@ class OutputFolder:
         except OSError as error:
             raise WorkspaceError(f"cannot use the folder {self.path}: {error.strerror}") from None
         try:
+            # A lock on the folder itself: it leaves no lock file behind in somebody's repository.
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:

@@ -146,6 +146,7 @@ class Growth(ABC):
         """Builds a type once; one that meets itself on the way gets a name."""
         if (known := self._known.get(key)) is not None:
             return known
+        # A type met while it is being built refers to itself: only then it needs a name.
         if key in self._open:
             if not self._open[key]:
                 named = self.reserve(key, name, pointer)

@@ -123,6 +123,7 @@ def identifiers(names: Iterable[str], style: Style, taken: Iterable[str] = ()) -
     given: dict[str, str] = {}
     late: list[str] = []
     for identifier, claimants in wanted.items():
+        # Only names that clash depend on one another: a new tool must not rename others.
         owner = claimants[0] if len(claimants) == 1 else _pick_owner(claimants, identifier)
         if owner is not None and identifier not in used:
             given[owner] = identifier

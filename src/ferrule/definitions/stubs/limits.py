@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from ferrule.contracts.type_tree import SILENT, Bound, TypeAnnotations
 from ferrule.definitions.stubs.places import SchemaPlace
-from ferrule.model.value import is_number
+from ferrule.model.value import JsonObject, is_number
 from ferrule.schema.fitting.keywords import describe_keyword
 
 _WORDS = frozenset({"description", "title", "default", "examples", "example", "deprecated"})
@@ -35,7 +34,7 @@ def read_annotations(
     places: Iterable[SchemaPlace], limits: tuple[str, ...] = (), bounds: tuple[Bound, ...] = ()
 ) -> TypeAnnotations:
     """Reads the annotations of one value's schemas; where two say the same thing, the first counts."""
-    told_of: dict[str, Any] = {}
+    told_of: JsonObject = {}
     for place in places:
         schema = place.schema
         if isinstance(schema, dict) and not _WORDS.isdisjoint(schema):
@@ -94,7 +93,7 @@ def list_bounds(places: Iterable[SchemaPlace], kinds: tuple[str, ...]) -> tuple[
     return tuple(found)
 
 
-def _describe_limit(keyword: str, schema: dict[str, Any]) -> str:
+def _describe_limit(keyword: str, schema: JsonObject) -> str:
     operand = schema[keyword]
     if keyword in _BOUNDS and isinstance(operand, bool):
         return describe_keyword(keyword, schema.get(_BOUNDS[keyword])) if operand else ""
@@ -111,7 +110,7 @@ def _describe_limit(keyword: str, schema: dict[str, Any]) -> str:
     return describe_keyword(keyword, operand)
 
 
-def describe_needs(schema: dict[str, Any]) -> str:
+def describe_needs(schema: JsonObject) -> str:
     """Describes a union of requirements: `needs a, b or c`."""
     for keyword in ("anyOf", "oneOf"):
         branches = schema.get(keyword)

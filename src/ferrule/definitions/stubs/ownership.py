@@ -87,6 +87,7 @@ def _judge_generated(file: SourceFile, lying: FolderState) -> JudgedFile:
     if there is None:
         return JudgedFile(file, "new" if note is None else "missing")
     pending = lying.run.pending.get(file.path, "") if lying.run is not None else ""
+    # A file that another kind wrote with the same text is ours as well.
     if _is_ours(there, note, {pending, lying.others.get(file.path, "")}):
         return JudgedFile(file, "stale")
     if lying.is_forced:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ferrule.contracts.type_tree import TypeNote
+from ferrule.model.value import JsonValue
 from ferrule.schema.merging import ANNOTATIONS
 from ferrule.schema.references import SchemaReferences, draft_by_name, root_references
 from ferrule.schema.walk import positions
@@ -76,7 +77,7 @@ def escape_step(name: str | int) -> str:
 class SchemaDocument:
     """One schema with everything in it."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: JsonValue) -> None:
         self.root = root_references(root) if _has_addresses(root) else root
         self.notes: dict[TypeNote, None] = {}
         self._references = SchemaReferences(self.root)
@@ -105,7 +106,7 @@ class SchemaDocument:
 
     def find_origin(self, place: SchemaPlace) -> SchemaPlace:
         """Returns the schema that it stands for: what it refers to, where it says nothing besides."""
-        seen = set()
+        seen = set()  # references may lead in a circle
         while isinstance(place.schema, dict) and "$ref" in place.schema and place.pointer not in seen:
             seen.add(place.pointer)
             if not place.schema.keys() <= _REFERRING and self.draft > 7:
@@ -142,7 +143,7 @@ class SchemaDocument:
         return self._gather_members(place, ref, found, way)
 
     def _gather_members(
-        self, place: SchemaPlace, ref: Any, found: dict[str, SchemaPlace], way: tuple[str, ...]
+        self, place: SchemaPlace, ref: object, found: dict[str, SchemaPlace], way: tuple[str, ...]
     ) -> bool:
         """Returns a schema and what is beside it, in the order in which it is written."""
         own = self._read(place)
@@ -160,7 +161,9 @@ class SchemaDocument:
         found.setdefault(place.pointer, own)
         return True
 
-    def _gather_target(self, place: SchemaPlace, ref: Any, found: dict[str, SchemaPlace], way: tuple[str, ...]) -> bool:
+    def _gather_target(
+        self, place: SchemaPlace, ref: object, found: dict[str, SchemaPlace], way: tuple[str, ...]
+    ) -> bool:
         target = self.find_target(ref)
         if target is None:
             self.note(place.pointer, f"{str(ref)[:80]!r} is not in this schema; any value is taken")
@@ -174,7 +177,7 @@ class SchemaDocument:
         known = {word: said for word, said in place.schema.items() if _SINCE.get(word, 0) <= self.draft}
         return SchemaPlace(known, place.pointer)
 
-    def find_target(self, ref: Any) -> SchemaPlace | None:
+    def find_target(self, ref: object) -> SchemaPlace | None:
         """Finds the target of a reference; None where it is in another document."""
         found = self._references.find(ref)
         if found is None or not isinstance(found.value, dict | bool):
@@ -186,7 +189,7 @@ _REFERRING = NEUTRAL - {"allOf"}
 _NOT_FLAT = frozenset({"$ref", "allOf", "not", "$dynamicRef", "$recursiveRef", *_SINCE})
 
 
-def _has_addresses(root: Any) -> bool:
+def _has_addresses(root: JsonValue) -> bool:
     """Tells whether some part may have an address of its own (`$id`): few schemas have, and looking for them takes time."""
     try:
         return _ADDRESS.search(repr(root)) is not None
@@ -194,7 +197,7 @@ def _has_addresses(root: Any) -> bool:
         return True
 
 
-def _find_draft(root: Any) -> int:
+def _find_draft(root: JsonValue) -> int:
     """Returns the draft a schema is read by: what it says, or draft 7 where only that has lists under `items`."""
     if (
         isinstance(root, dict)

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,6 +26,7 @@ from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.native_definition import CONFIG, LOGGER, entries_of
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.schema.internal_fields import model_schema
 
 _DIGITS = 8
@@ -176,6 +177,7 @@ def _name_types(
     free = [symbol for symbol in symbols if symbol not in held]
     blocked = {*held.values(), *(each.type_name for each in kept.values())}
     given = held | identifiers(free, style, blocked)
+    # A new name may clash in its turn: a tool's stubs declare several names.
     while clashes := _find_clashes(given.values(), language).difference(held.values()):
         blocked |= clashes
         given = held | identifiers(free, style, blocked)
@@ -237,7 +239,7 @@ def _plan_tool(
 
 
 def _make_tree(schema: msgspec.Raw, name: str, acronyms: frozenset[str], taken: set[str]) -> TypeTree:
-    taken.discard(name)  # reserved for this very tree
+    taken.discard(name)  # `plan_stubs` reserved it for this very tree
     tree = make_type_tree(msgspec.json.decode(schema), name, acronyms=acronyms, taken=taken)
     taken.add(name)
     return tree
@@ -268,7 +270,7 @@ def list_injected(tool: Tool) -> tuple[Injected, ...]:
     return tuple(found)
 
 
-def _read_config(tool: Tool) -> dict[str, Any]:
+def _read_config(tool: Tool) -> JsonObject:
     payload = msgspec.json.decode(tool.payload)
     config = payload.get("config") if isinstance(payload, dict) else None
     return config if isinstance(config, dict) else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -12,7 +11,7 @@ from ferrule.contracts.language import Project, Section, Service, StubKind
 from ferrule.definitions.stubs.identifiers import ACRONYMS
 from ferrule.errors import WorkspaceError
 from ferrule.model.tool import Record, Tool
-from ferrule.model.value import dig
+from ferrule.model.value import JsonObject, dig
 
 _MODULES = {"go": "module", "typescript": "packageName", "rust": "packageName"}
 """What the agent file calls the module or the package of a language."""
@@ -47,24 +46,24 @@ def make_project(
     return _add_parts(project, found)
 
 
-def _decode_manifest(record: Record) -> dict[str, Any]:
+def _decode_manifest(record: Record) -> JsonObject:
     manifest = msgspec.json.decode(record.payload)
     return manifest if isinstance(manifest, dict) else {}
 
 
-def _read_module(manifest: dict[str, Any], language: str) -> str:
+def _read_module(manifest: JsonObject, language: str) -> str:
     """Returns the name for the Go module or the package; one that could be anything else than a name does not count."""
     written = _read_text(manifest, "spec", "language", language, _MODULES[language]) if language in _MODULES else ""
     return written if _MODULE.fullmatch(written) else ""
 
 
-def _read_acronyms(manifest: dict[str, Any]) -> set[str]:
+def _read_acronyms(manifest: JsonObject) -> set[str]:
     listed = dig(manifest, ("spec", "acronyms"))
     texts = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
     return {each.lower() for each in texts if _WORD.fullmatch(each)}
 
 
-def _add_parts(project: Project, manifests: Mapping[str, dict[str, Any]]) -> Project:
+def _add_parts(project: Project, manifests: Mapping[str, JsonObject]) -> Project:
     services: dict[str, Service] = {}
     sections: dict[str, Section] = {}
     for agent, manifest in manifests.items():
@@ -84,7 +83,7 @@ def _require_equal(agent: str, known: Service | Section, other: Service | Sectio
         )
 
 
-def _read_services(manifest: dict[str, Any]) -> list[Service]:
+def _read_services(manifest: JsonObject) -> list[Service]:
     written = dig(manifest, ("spec", "services"))
     return [
         Service(
@@ -99,7 +98,7 @@ def _read_services(manifest: dict[str, Any]) -> list[Service]:
     ]
 
 
-def _read_sections(manifest: dict[str, Any]) -> list[Section]:
+def _read_sections(manifest: JsonObject) -> list[Section]:
     """Returns the groups of settings; those of the built-in tools are theirs alone (ADL-31)."""
     written = dig(manifest, ("spec", "config"))
     return [
@@ -109,6 +108,6 @@ def _read_sections(manifest: dict[str, Any]) -> list[Section]:
     ]
 
 
-def _read_text(value: dict[str, Any], *path: str) -> str:
+def _read_text(value: JsonObject, *path: str) -> str:
     found = dig(value, path)
     return found if isinstance(found, str) else ""

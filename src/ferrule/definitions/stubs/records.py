@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.contracts.type_tree import (
     Integer,
@@ -25,6 +25,7 @@ from ferrule.definitions.stubs.limits import describe_needs, list_bounds, list_l
 from ferrule.definitions.stubs.lists import split_items
 from ferrule.definitions.stubs.places import SchemaNode, SchemaPlace
 from ferrule.definitions.stubs.scalars import make_plain
+from ferrule.model.value import JsonObject
 
 _SHAPING_WORDS = """
     properties required additionalProperties patternProperties unevaluatedProperties if then else dependentSchemas
@@ -122,7 +123,7 @@ def _list_members(growth: Growth, places: tuple[SchemaPlace, ...]) -> dict[str, 
     return found
 
 
-def list_required(schema: dict[str, Any]) -> list[str]:
+def list_required(schema: JsonObject) -> list[str]:
     said = schema.get("required")
     return [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
 
@@ -286,6 +287,6 @@ def _has_several_patterns(places: tuple[SchemaPlace, ...]) -> bool:
     return sum(bool(place.schema.get("patternProperties")) for place in places) > 1
 
 
-def _allows_more(schema: dict[str, Any]) -> bool:
+def _allows_more(schema: JsonObject) -> bool:
     said = [schema.get(keyword, False) for keyword in ("additionalProperties", "unevaluatedProperties")]
     return bool(schema.get("patternProperties")) or any(each is not False for each in said)

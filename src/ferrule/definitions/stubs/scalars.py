@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import ceil, floor, isfinite
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ from ferrule.definitions.stubs.alternatives import Alternative, is_whole
 from ferrule.definitions.stubs.growth import Growth, select_places
 from ferrule.definitions.stubs.limits import read_annotations
 from ferrule.definitions.stubs.places import SchemaNode, SchemaPlace
-from ferrule.model.value import is_number
+from ferrule.model.value import JsonObject, is_number
 from ferrule.schema.fitting.keywords import NUMBER as NUMERIC
 from ferrule.schema.fitting.keywords import STRING, format_values
 
@@ -129,7 +129,7 @@ def make_integer(places: tuple[SchemaPlace, ...]) -> Integer:
     return Integer(max(lowest, default=None), min(highest, default=None))
 
 
-def _list_minimums(schema: dict[str, Any]) -> list[int]:
+def _list_minimums(schema: JsonObject) -> list[int]:
     inclusive, exclusive = schema.get("minimum"), schema.get("exclusiveMinimum")
     found = []
     if _is_bound(inclusive):
@@ -139,7 +139,7 @@ def _list_minimums(schema: dict[str, Any]) -> list[int]:
     return found
 
 
-def _list_maximums(schema: dict[str, Any]) -> list[int]:
+def _list_maximums(schema: JsonObject) -> list[int]:
     inclusive, exclusive = schema.get("maximum"), schema.get("exclusiveMaximum")
     found = []
     if _is_bound(inclusive):
@@ -149,7 +149,7 @@ def _list_maximums(schema: dict[str, Any]) -> list[int]:
     return found
 
 
-def _is_bound(said: Any) -> TypeGuard[int | float]:
+def _is_bound(said: object) -> TypeGuard[int | float]:
     return is_number(said) and (isinstance(said, int) or isfinite(said))
 
 
@@ -162,7 +162,7 @@ def _join_ranges(found: list[Integer]) -> Integer:
     )
 
 
-def _make_range(values: Sequence[Any]) -> Integer:
+def _make_range(values: Sequence[float]) -> Integer:
     return Integer(int(min(values)), int(max(values)))
 
 
@@ -216,7 +216,7 @@ def _add_choices(said: TypeAnnotations, places: tuple[SchemaPlace, ...]) -> Type
     return replace(said, description=f"{said.description}\n\n{listing}".strip())
 
 
-def _describe_choices(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _describe_choices(schema: JsonObject) -> Iterator[tuple[str, str]]:
     """Values with what is said of each: branches of constants, or a list beside the values, as some tools write it."""
     for keyword in ("oneOf", "anyOf"):
         branches = schema.get(keyword)

@@ -83,6 +83,7 @@ class _Tree(Growth):
                 pointer="#",
                 words=read_annotations((*root.places, *flat), list_limits(flat, _FOR_ALL)),
             )
+        # Members are looked at after all names are given: recursion between records ends so.
         while self.later:
             self.later.pop()()
 

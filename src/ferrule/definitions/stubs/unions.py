@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from ferrule.definitions.stubs.lists import split_items
 from ferrule.definitions.stubs.places import NEUTRAL, SchemaNode, SchemaPlace
 from ferrule.definitions.stubs.records import list_required
 from ferrule.definitions.stubs.scalars import join_scalars
+from ferrule.model.value import JsonValue
 from ferrule.schema.merging import key_of as value_key
 
 _SCALARS = ("string", "number", "boolean")
@@ -146,7 +147,7 @@ def _list_tag_values(growth: Growth, node: SchemaNode) -> tuple[str | int | bool
     return tuple(values) if len(values) <= _MOST_TAGS else ()
 
 
-def _are_apart(tags: list[tuple[Any, ...]]) -> bool:
+def _are_apart(tags: list[tuple[JsonValue, ...]]) -> bool:
     keys = [value_key(value) for values in tags for value in values]
     return len(set(keys)) == len(keys)
 

@@ -212,6 +212,7 @@ class GoTree:
             return f"*{go}" if is_endless else go, ""
         if go == RAW:
             return go, ",omitempty"
+        # encoding/json cannot tell null from a missing member by a pointer.
         if may_be_null(member.type, self.declared):
             return f"Optional[{self.write_type(strip_null(member.type))}]", ",omitzero"
         return (go, ",omitzero") if go.startswith(("[]", "map[")) else (f"*{go}", ",omitempty")

@@ -20,7 +20,7 @@ from ferrule.definitions.stubs.languages.python.source_text import (
     write_import,
 )
 from ferrule.definitions.stubs.languages.python.surroundings import (
-    FunctionParameter,
+    InjectedParameter,
     PythonSurroundings,
     list_imports,
     write_config,
@@ -90,7 +90,7 @@ def _name_output(tool: ToolPlan) -> str:
     return f"{tool.type_name}Output" if tool.output is not None else "Any"
 
 
-def _write_function(tool: ToolPlan, target: str, given: list[FunctionParameter]) -> str:
+def _write_function(tool: ToolPlan, target: str, given: list[InjectedParameter]) -> str:
     """Returns a person's file."""
     texts = [each.text for each in given]
     names = [
@@ -131,7 +131,7 @@ def _name_targets(plan: StubPlan) -> dict[str, str]:
     }
 
 
-def _write_test(tool: ToolPlan, given: list[FunctionParameter]) -> str:
+def _write_test(tool: ToolPlan, given: list[InjectedParameter]) -> str:
     """Returns a person's file."""
     passed = ["Mock()", "Mock()", *(f"{each.name}=Mock()" for each in given)]
     return _join_lines(
@@ -153,7 +153,7 @@ def _write_test(tool: ToolPlan, given: list[FunctionParameter]) -> str:
     )
 
 
-def _logging(given: Iterable[FunctionParameter]) -> list[str]:
+def _logging(given: Iterable[InjectedParameter]) -> list[str]:
     return ["import logging"] if any(each.entry == "logger" for each in given) else []
 
 

@@ -29,7 +29,7 @@ _CONFIG = "tools._generated._config"
 """The module of the types of settings."""
 
 
-class FunctionParameter(NamedTuple):
+class InjectedParameter(NamedTuple):
     """One parameter of a tool's function."""
 
     name: str
@@ -66,22 +66,22 @@ class PythonSurroundings(ToolSurroundings):
         )
         super().__init__(plan, naming)
 
-    def function_parameters(self, tool: ToolPlan) -> list[FunctionParameter]:
+    def function_parameters(self, tool: ToolPlan) -> list[InjectedParameter]:
         """Returns what a tool's function is given, in the order of its definition."""
         found = []
         for name, injected in self.parameters(tool):
             match injected.kind:
                 case "logger":
-                    found.append(FunctionParameter(name, "logging.Logger", "logger", ""))
+                    found.append(InjectedParameter(name, "logging.Logger", "logger", ""))
                 case "config":
-                    found.append(FunctionParameter(name, "Config", "config", _CONFIG))
+                    found.append(InjectedParameter(name, "Config", "config", _CONFIG))
                 case "section":
                     section = self.sections[injected.name]
-                    found.append(FunctionParameter(name, section.type, f"config.{injected.name}", _CONFIG))
+                    found.append(InjectedParameter(name, section.type, f"config.{injected.name}", _CONFIG))
                 case "service":
                     service = self.services[injected.name]
                     found.append(
-                        FunctionParameter(name, service.interface, injected.name, f"services.{service.module}")
+                        InjectedParameter(name, service.interface, injected.name, f"services.{service.module}")
                     )
         return found
 
@@ -100,7 +100,7 @@ def write_imports(wanted: list[tuple[str, str]], aliased: list[tuple[str, str, s
     return ["", *lines] if lines else []
 
 
-def list_imports(given: Iterable[FunctionParameter]) -> list[tuple[str, str]]:
+def list_imports(given: Iterable[InjectedParameter]) -> list[tuple[str, str]]:
     """Returns what the types of parameters need of the project's own modules."""
     return list(dict.fromkeys((each.module, each.kind) for each in given if each.module))
 

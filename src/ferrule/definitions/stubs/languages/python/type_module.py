@@ -71,6 +71,7 @@ def _write_declarations(tree: TypeTree, annotations: PythonAnnotations) -> list[
         if isinstance(each, RecordType):
             lines += ["", "", *write_class(each, annotations)]
     aliases = [each for each in tree.declarations if not isinstance(each, RecordType)]
+    # An alias is evaluated where it stands, unlike annotations of classes: it can name only what is above it.
     annotations.written = set()
     for each in _sort_aliases(aliases):
         annotations.uses.add("TypeAlias")

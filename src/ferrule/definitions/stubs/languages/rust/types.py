@@ -146,6 +146,7 @@ class RustTypes:
             variants = [(each.word, str(each.tags[0]), each.type) for each in union.variants]
             head = _DERIVED + write_attribute(f"tag = {write_literal(str(union.tag))}", 0)
         else:
+            # serde takes the first variant that fits, so the narrowest come first.
             ordered = sorted(union.variants, key=lambda each: self._rank(each.type))
             variants = [(each.word, "", each.type) for each in self._list_distinct(ordered)]
             head = f"{_DERIVED}#[serde(untagged)]\n"
