@@ -18,17 +18,9 @@ SEMANTIC_VERSION = matching(_NUMBERS + _PRE_RELEASE + _BUILD, "a semantic versio
 RELEASE = matching(_NUMBERS, "a plain release version such as 1.4.0")
 
 DEFINING_KEYS = frozenset(
-    {
-        "interface",
-        "transport",
-        "use_guidance",
-        "error_codes",
-        "parameters",
-        "response_schema",
-        "input_schema",
-        "inputSchema",
-    }
-)
+    {"interface", "transport", "use_guidance", "error_codes", "parameters", "response_schema", "input_schema",
+     "inputSchema"}
+)  # fmt: skip
 """Keys that only a tool's own file has."""
 _IDENTITY_KEYS = frozenset({"spec_version", "tool_id", "version", "status", "meta", "type", "name", "description"})
 POLICIES = frozenset(

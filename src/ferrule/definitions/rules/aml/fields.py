@@ -22,19 +22,9 @@ from ferrule.model.loss import EXTENSION
 from ferrule.model.value import JsonValue, is_blank
 
 ROOT_KEYS = frozenset(
-    [
-        "spec_version",
-        "tool_id",
-        "version",
-        "status",
-        "meta",
-        "type",
-        "interface",
-        "transport",
-        "error_codes",
-        "use_guidance",
-    ]
-)
+    {"spec_version", "tool_id", "version", "status", "meta", "type", "interface", "transport", "error_codes",
+     "use_guidance"}
+)  # fmt: skip
 GOVERNANCE_KEYS = ("approval_required", "max_calls_per_run", "log_args", "data_classification")
 """Keys other parts of the standard take from the tool, though its page has no room for them (AML-17)."""
 SUPERSEDED_ROOT_KEYS = {
@@ -55,18 +45,8 @@ MISSING_FIELDS = {
 """Hints for required fields that are missing (AML-7)."""
 TYPES = ("retrieval", "action", "function", "human")
 _PROTOCOLS = (
-    "rest-api",
-    "rest",
-    "http",
-    "lambda",
-    "mcp",
-    "grpc",
-    "graphql",
-    "message-queue",
-    "queue",
-    "database",
-    "sql",
-)
+    "rest-api", "rest", "http", "lambda", "mcp", "grpc", "graphql", "message-queue", "queue", "database", "sql",
+)  # fmt: skip
 STATUSES = ("draft", "active", "deprecated", "disabled")
 _NUMBERS = r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)"
 _LABEL = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"

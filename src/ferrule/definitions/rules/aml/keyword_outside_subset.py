@@ -11,56 +11,15 @@ from ferrule.model.hints import nearest
 from ferrule.schema.inlining import REFUSED_BY_AML
 
 DOCUMENTED = frozenset(
-    [
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "minItems",
-        "maxItems",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "format",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "enum",
-        "const",
-        "default",
-        "description",
-        "oneOf",
-        "anyOf",
-        "allOf",
-        "contentEncoding",
-        "contentMediaType",
-    ]
-)
+    {"type", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "minLength",
+     "maxLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const",
+     "default", "description", "oneOf", "anyOf", "allOf", "contentEncoding", "contentMediaType"}
+)  # fmt: skip
 _DRAFT_07 = frozenset(
-    [
-        "not",
-        "if",
-        "then",
-        "else",
-        "patternProperties",
-        "uniqueItems",
-        "multipleOf",
-        "dependencies",
-        "contains",
-        "propertyNames",
-        "title",
-        "examples",
-        "$schema",
-        "$comment",
-        "additionalItems",
-        "minProperties",
-        "maxProperties",
-        "readOnly",
-        "writeOnly",
-    ]
-)
+    {"not", "if", "then", "else", "patternProperties", "uniqueItems", "multipleOf", "dependencies", "contains",
+     "propertyNames", "title", "examples", "$schema", "$comment", "additionalItems", "minProperties",
+     "maxProperties", "readOnly", "writeOnly"}
+)  # fmt: skip
 _ELSEWHERE = REFUSED_BY_AML | {"sensitive"}
 _KNOWN = DOCUMENTED | _ELSEWHERE
 _SAY_IT = "remove it, and say in `description` what the model needs to know"

@@ -18,57 +18,18 @@ TRANSPORT_KEYS = {
 }
 """The keys of each kind of transport besides `type` and `credentials`."""
 CONNECTION_KEYS = frozenset(
-    [
-        "host",
-        "port",
-        "database",
-        "username",
-        "password",
-        "project",
-        "dataset",
-        "account",
-        "warehouse",
-        "schema",
-        "role",
-        "cluster_arn",
-    ]
-)
+    {"host", "port", "database", "username", "password", "project", "dataset", "account", "warehouse", "schema",
+     "role", "cluster_arn"}
+)  # fmt: skip
 """Fields of a database connection, which belong in `credentials` or in the secret (AML-57)."""
 CREDENTIAL_KEYS = frozenset(
-    [
-        "scheme",
-        "source",
-        "provider",
-        "function_id",
-        "scopes",
-        "name",
-        "secret_id",
-        "region",
-        "project",
-        "secret",
-        "version",
-        "vault_url",
-        "secret_name",
-        "key",
-        "header",
-    ]
-)
+    {"scheme", "source", "provider", "function_id", "scopes", "name", "secret_id", "region", "project", "secret",
+     "version", "vault_url", "secret_name", "key", "header"}
+)  # fmt: skip
 WRITTEN_SECRETS = frozenset(
-    [
-        "token",
-        "access_token",
-        "password",
-        "passwd",
-        "api_key",
-        "apikey",
-        "value",
-        "secret_value",
-        "secret_key",
-        "private_key",
-        "access_key_id",
-        "secret_access_key",
-    ]
-)
+    {"token", "access_token", "password", "passwd", "api_key", "apikey", "value", "secret_value", "secret_key",
+     "private_key", "access_key_id", "secret_access_key"}
+)  # fmt: skip
 """Keys that would hold a secret itself rather than a reference to one (AML-71)."""
 SUPERSEDED_CREDENTIAL_KEYS = ("token_source", "token_url", "client_id", "client_secret", "grant_type")
 SECRET_SCHEMES = frozenset({"api-key", "bearer-token", "service-account"})
