@@ -22,7 +22,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.testing import memory_app
 from tests.journeys.promises import check_lives
-from tests.runtime.pipeline.overtime import ALLOW
+from tests.runtime.pipeline.slow_tools import ALLOW
 from tests.spec.running_app import run_async
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))

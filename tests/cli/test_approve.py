@@ -16,7 +16,7 @@ import pytest
 
 from ferrule.infra.network.post import is_authentic
 from tests.cli.run import Ran, ferrule
-from tests.runtime.notifiers.receiver import receiving
+from tests.runtime.notifiers.receiver import running_receiver
 
 TOOLS = '''
 import os
@@ -311,7 +311,7 @@ def test_a_changed_definition_voids_the_approval_and_asks_again(shop: Path) -> N
 
 
 def test_a_webhook_tells_of_a_waiting_call_without_its_arguments(shop: Path) -> None:
-    with receiving(503, 204) as receiver:
+    with running_receiver(503, 204) as receiver:
         settings = shop / "ferrule.toml"
         settings.write_text(
             settings.read_text()

@@ -36,8 +36,8 @@ from ferrule.model.story import Story
 from tests.cli.run import ferrule
 from tests.journeys import leaking
 from tests.journeys.canaries import SPELLINGS, Canary, Spill, canaries, found_in
-from tests.runtime.hooks.answering import answering
-from tests.runtime.notifiers.receiver import receiving
+from tests.runtime.hooks.fake_provider import running_provider
+from tests.runtime.notifiers.receiver import running_receiver
 
 SEED = 20_260
 SEEDS = range(SEED, SEED + int(os.environ.get("FERRULE_SOAK", "1")))
@@ -496,7 +496,7 @@ def test_no_secret_appears_anywhere(tmp_path: Path, capfd: pytest.CaptureFixture
     assert len(known) == 200
     root = tmp_path / "shop"
     told: list[bytes] = []
-    with receiving(204) as people, answering(_echoing(known)) as server, listening() as lines:
+    with running_receiver(204) as people, running_provider(_echoing(known)) as server, listening() as lines:
         env = write_workspace(root, known, webhook=people.url, hook=server.url)
 
         async def story() -> tuple[Ears, list[str]]:

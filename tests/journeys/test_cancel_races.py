@@ -21,7 +21,7 @@ from ferrule.model.journal import LAST_KINDS
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.live import Cancel
 from tests.journeys.promises import check_lives
-from tests.runtime.pipeline.overtime import HELD, overtime, until
+from tests.runtime.pipeline.slow_tools import HELD, app_of_slow_tools, wait_until
 
 _CALLS = max(int(os.environ.get("FERRULE_SOAK", "0")), 250)
 _QUICK: dict[str, Any] = {"seconds": 0.001}
@@ -42,13 +42,13 @@ def test_once_canceled_is_final_and_every_call_ends_once(place: str, tmp_path: P
 
 async def _all_raced(place: str, store: Any) -> None:
     chance = random.Random(place)
-    async with overtime(store=store) as (app, _):
+    async with app_of_slow_tools(store=store) as (app, _):
         HELD.set()
         number = _CALLS if place == "memory" else _CALLS // 3
         told: dict[str, str] = {}
         for start in range(0, number, 40):
             await asyncio.gather(*(_raced(app, chance, told) for _ in range(start, min(start + 40, number))))
-        await until(lambda: not app.services.live.calls and not app.services.live._spawned)
+        await wait_until(lambda: not app.services.live.calls and not app.services.live._spawned)
         await app.store.flush()
         rows = await app.store.rows_after(0, 1_000_000)
         calls = check_lives(rows)

@@ -27,7 +27,7 @@ from ferrule.app.opening import open_app
 from ferrule.infra.processes.sandbox import Bubblewrap, find_bubblewrap
 from ferrule.model.result import Result
 from ferrule.model.story import Story
-from tests.runtime.builtins.scene import manifest, refused, run
+from tests.runtime.builtins.builtin_tools import expect_refusal, run, write_manifest
 from tests.spec.running_app import run_async
 
 SECRET = "c4nary-of-the-escape-artist"
@@ -76,7 +76,7 @@ def workspace(tmp_path: Path) -> Path:
         (root / folder).mkdir(parents=True)
     (root / "ferrule.toml").write_text(SETTINGS.format(python=sys.executable))
     (root / "policy.toml").write_text("")
-    (root / "shop.adl.yaml").write_text(manifest(**TOOLS))
+    (root / "shop.adl.yaml").write_text(write_manifest(**TOOLS))
     (root / "tools/orders.py").write_text("import tools.prices\n")
     (root / "tools/prices.py").write_text("RATE = 1\n")
     (root / "code/stock.py").write_text("LEFT = 3\n")
@@ -470,5 +470,5 @@ def test_the_workspace_is_no_place_to_import_from_without_code_of_its_own(tmp_pa
 )
 def test_what_processes_hold_is_out_of_reach_of_every_root(tmp_path: Path, path: str) -> None:
     """ADL-24: whoever gives a tool the whole disk does not give it the environment of the process."""
-    with refused("sandbox_violation", "path_protected"):
+    with expect_refusal("sandbox_violation", "path_protected"):
         run(tmp_path, "read", {"allowed_roots": ["/"]}, file_path=path)

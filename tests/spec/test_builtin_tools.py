@@ -18,7 +18,7 @@ from ferrule.ledger.audit.records import make_invocation_record
 from ferrule.model.diagnostic import Report
 from ferrule.model.result import Result
 from ferrule.model.story import Story
-from tests.runtime.builtins.web import answer, redirect, web
+from tests.runtime.builtins.web import answer, redirect, running_web
 from tests.spec.running_app import run_async
 
 RESERVED = ("read", "bash", "write", "edit", "fetch")
@@ -354,7 +354,7 @@ def test_adl_28_fetch_gets_what_it_may(tmp_path: Path) -> None:
 
     @run_async
     async def story() -> None:
-        with web(index=answer(b"x" * 100, Content_Type="text/plain")) as server:
+        with running_web(index=answer(b"x" * 100, Content_Type="text/plain")) as server:
             async with workshop(tmp_path, fetch={"allowed_domains": ["127.0.0.1"], "max_bytes": 10}) as on:
                 given = await on.gives("fetch", url=server.url())
                 assert {"url", "method", "status_code", "duration_ms", "headers"} <= set(given)
@@ -373,7 +373,9 @@ def test_adl_28_redirects_are_judged_again(tmp_path: Path) -> None:
 
     @run_async
     async def story() -> None:
-        with web(index=redirect("http://other.example/"), inner=redirect("/page"), page=answer(b"here")) as server:
+        with running_web(
+            index=redirect("http://other.example/"), inner=redirect("/page"), page=answer(b"here")
+        ) as server:
             async with workshop(tmp_path, fetch={"allowed_domains": ["127.0.0.1"]}) as on:
                 assert (await on.refused("fetch", url=server.url()))[0] == "sandbox_violation"
                 assert (await on.gives("fetch", url=server.url("/inner")))["body"] == "here"
@@ -386,7 +388,7 @@ def test_adl_28_downloads_have_to_be_allowed_and_stay_in_their_folder(tmp_path: 
 
     @run_async
     async def story() -> None:
-        with web(index=answer(b"bytes")) as server:
+        with running_web(index=answer(b"bytes")) as server:
             async with workshop(tmp_path / "off", fetch={"download_dir": "saved"}) as on:
                 assert (await on.refused("fetch", url=server.url(), save_path="a.bin"))[0] == "capability_gap"
             saving = {"allow_downloads": True, "download_dir": "saved"}

@@ -19,7 +19,7 @@ from tests.infra.clouds.far import Asked, Far, Reply, far
 from tests.infra.clouds.fixtures import aws, azure, gcp, in_event_loop
 from tests.infra.clouds.google import Google
 from tests.infra.clouds.microsoft import Azure
-from tests.runtime.builtins.scene import manifest
+from tests.runtime.builtins.builtin_tools import write_manifest
 from tests.runtime.executors.rest.tools import ALLOW, definition
 
 __all__ = ["aws", "azure", "gcp"]
@@ -233,7 +233,7 @@ async def test_no_tool_reads_the_file_of_secrets(tmp_path: Path, name: str) -> N
     """Whoever may read the workspace may not read this."""
     (tmp_path / "notes").mkdir()
     (tmp_path / "ferrule.toml").write_text('namespace = "n"\n[policy]\nmode = "trusted"\n')
-    (tmp_path / "shop.adl.yaml").write_text(manifest(read={"enabled": True}))
+    (tmp_path / "shop.adl.yaml").write_text(write_manifest(read={"enabled": True}))
     (tmp_path / "plain.txt").write_text("plain")
     (tmp_path / ".env").write_text("A=canary-secret")
     async with open_app(tmp_path, environment={"PATH": "/usr/bin"}) as app:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ferrule.contracts.executor import Context
 from ferrule.infra.network.guard import Guard
-from tests.runtime.builtins.scene import run
+from tests.runtime.builtins.builtin_tools import run
 
 LOCAL = ("127.0.0.1", "a.test", "b.test")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.runtime.builtins.builtin_tools import expect_refusal
 from tests.runtime.builtins.fetching import fetch
-from tests.runtime.builtins.scene import refused
-from tests.runtime.builtins.web import answer, web
+from tests.runtime.builtins.web import answer, running_web
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tests.runtime.builtins.web import answer, web
 def test_text_is_decoded_and_the_rest_is_base64(
     tmp_path: Path, body: bytes, content_type: str, text: str | None
 ) -> None:
-    with web(index=answer(body, Content_Type=content_type)) as site:
+    with running_web(index=answer(body, Content_Type=content_type)) as site:
         result = fetch(tmp_path, site.url())
     if text is None:
         assert result["body_encoding"] == "base64" and base64.b64decode(result["body"]) == body
@@ -33,7 +33,7 @@ def test_text_is_decoded_and_the_rest_is_base64(
 def test_a_body_is_saved_in_the_download_folder(tmp_path: Path) -> None:
     """ADL-28"""
     data = os.urandom(300_000)
-    with web(index=answer(data)) as site:
+    with running_web(index=answer(data)) as site:
         config = {"allow_downloads": True, "download_dir": "down"}
         result = fetch(tmp_path, site.url(), config, save_path="a/b.bin")
     assert (result["saved_to"], result["bytes_written"], result["truncated"]) == (
@@ -46,7 +46,7 @@ def test_a_body_is_saved_in_the_download_folder(tmp_path: Path) -> None:
 
 
 def test_a_saved_body_is_cut_too(tmp_path: Path) -> None:
-    with web(index=answer(b"x" * 1000)) as site:
+    with running_web(index=answer(b"x" * 1000)) as site:
         config = {"allow_downloads": True, "download_dir": "down", "max_bytes": 10}
         result = fetch(tmp_path, site.url(), config, save_path="x")
     assert (result["bytes_written"], result["truncated"]) == (10, True)
@@ -56,10 +56,10 @@ def test_a_saved_body_is_cut_too(tmp_path: Path) -> None:
 def test_what_did_not_come_in_full_replaces_nothing(tmp_path: Path, page: bytes) -> None:
     (tmp_path / "x").write_text("old")
     config = {"allow_downloads": True, "download_dir": "."}
-    with web(index=page) as site:
+    with running_web(index=page) as site:
         if b"404" in page:
             assert fetch(tmp_path, site.url(), config, save_path="x")["body"] == "gone"
         else:
-            with refused("dependency_unavailable", "broken_answer"):
+            with expect_refusal("dependency_unavailable", "broken_answer"):
                 fetch(tmp_path, site.url(), config, save_path="x")
     assert os.listdir(tmp_path) == ["x"] and (tmp_path / "x").read_text() == "old"

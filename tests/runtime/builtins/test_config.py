@@ -9,7 +9,7 @@ import pytest
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.runtime.builtins.builtin import BUILTINS
 from ferrule.runtime.builtins.config import CONFIGS, FetchConfig, ReadConfig, load_config
-from tests.runtime.builtins.scene import refused
+from tests.runtime.builtins.builtin_tools import expect_refusal
 
 ON = {"enabled": True}
 
@@ -43,11 +43,11 @@ def test_the_environment_wins_over_the_agent_file() -> None:
 @pytest.mark.parametrize("word", ["1", "true", "TRUE", "yes", "on", " t "])
 def test_the_environment_can_switch_a_tool_off(word: str) -> None:
     """ADL-22: kill switches."""
-    with refused("capability_gap", "feature_disabled", "A2A_FETCH_DISABLED"):
+    with expect_refusal("capability_gap", "feature_disabled", "A2A_FETCH_DISABLED"):
         load_config("fetch", ON, {"A2A_FETCH_DISABLED": word})
     load_config("read", ON, {"A2A_FETCH_DISABLED": word})
     load_config("fetch", ON, {"A2A_FETCH_DISABLED": "false"})
-    with refused("capability_gap", "feature_disabled", "TOOLS_FETCH_ENABLED"):
+    with expect_refusal("capability_gap", "feature_disabled", "TOOLS_FETCH_ENABLED"):
         load_config("fetch", ON, {"TOOLS_FETCH_ENABLED": "false"})
     assert load_config("fetch", {}, {"TOOLS_FETCH_ENABLED": word}).enabled
 
@@ -56,7 +56,7 @@ def test_the_environment_can_switch_a_tool_off(word: str) -> None:
 def test_a_tool_that_is_not_enabled_says_which_setting(stated: dict[str, Any]) -> None:
     """ADL-20"""
     for name in BUILTIN_TOOLS:
-        with refused("capability_gap", "feature_disabled", rf"spec\.config\.tools\.{name}\.enabled: true"):
+        with expect_refusal("capability_gap", "feature_disabled", rf"spec\.config\.tools\.{name}\.enabled: true"):
             load_config(name, stated, {})
 
 
@@ -73,7 +73,7 @@ def test_a_tool_that_is_not_enabled_says_which_setting(stated: dict[str, Any]) -
 )  # fmt: skip
 def test_a_variable_that_cannot_be_used_turns_the_tool_off(name: str, environment: dict[str, str], word: str) -> None:
     """ADL-22: nothing is guessed, and the message names the variable, not what it holds."""
-    with refused("setup_required", match=word):
+    with expect_refusal("setup_required", match=word):
         load_config(name, ON, environment)
 
 
@@ -85,9 +85,9 @@ def test_a_variable_that_cannot_be_used_turns_the_tool_off(name: str, environmen
 )  # fmt: skip
 def test_a_setting_of_another_type_turns_the_tool_off(stated: dict[str, Any]) -> None:
     """ADL-21"""
-    with refused("setup_required", match=r"spec\.config\.tools\.read"):
+    with expect_refusal("setup_required", match=r"spec\.config\.tools\.read"):
         load_config("read", {**ON, **stated}, {})
-    with refused("setup_required"):
+    with expect_refusal("setup_required"):
         load_config("read", [], {})
 
 
@@ -98,7 +98,7 @@ def test_placeholders_are_filled_in_once() -> None:
     assert load_config("read", stated, environment) == ReadConfig(
         enabled=True, allowed_roots=("/b/${HOME}/a", "plain", "xy")
     )
-    with refused("setup_required", match="NONE"):
+    with expect_refusal("setup_required", match="NONE"):
         load_config("read", {**ON, "allowed_roots": ["${NONE}"]}, {})
-    with refused("setup_required", match="placeholder"):
+    with expect_refusal("setup_required", match="placeholder"):
         load_config("read", {**ON, "allowed_roots": ["${a b}"]}, {})

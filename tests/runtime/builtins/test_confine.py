@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.runtime.builtins.executor import BuiltinExecutor
-from tests.runtime.builtins.scene import no_client, refused, run, tool
+from tests.runtime.builtins.builtin_tools import expect_refusal, no_client, run, tool
 
 SECRET = "the secret outside"
 
@@ -69,7 +69,7 @@ ESCAPES = [
 def test_spelled_escapes_are_refused_before_anything_is_touched(ground: Path, name: str, path: str) -> None:
     """ADL-24: the refusal says what would be allowed."""
     outside = str(ground.parent / "outside")
-    with refused("sandbox_violation", "path_outside_roots", str(ground)):
+    with expect_refusal("sandbox_violation", "path_outside_roots", str(ground)):
         call(ground, name, path.format(outside=outside, ws=ground))
     assert_untouched(ground)
 
@@ -92,7 +92,7 @@ def test_links_that_lead_outside_are_refused(ground: Path, name: str, target: st
     (ground / "sub" / "second").symlink_to("../link")
     (ground / "folder").symlink_to(os.path.dirname(target))
     for path in ("link", "sub/second", f"folder/{os.path.basename(target)}", "folder/new.txt"):
-        with refused("sandbox_violation", "path_outside_roots"):
+        with expect_refusal("sandbox_violation", "path_outside_roots"):
             call(ground, name, path)
     assert_untouched(ground)
 
@@ -114,7 +114,7 @@ def test_links_in_circles_end(ground: Path) -> None:
     (ground / "a").symlink_to("b")
     (ground / "b").symlink_to(ground / "a")
     for name in ("read", "write"):
-        with refused("sandbox_violation", "path_outside_roots", "too many links"):
+        with expect_refusal("sandbox_violation", "path_outside_roots", "too many links"):
             call(ground, name, "a")
 
 
@@ -169,7 +169,7 @@ def test_spellings_that_end_inside_are_fine(ground: Path, path: str) -> None:
 )  # fmt: skip
 def test_nonsense_is_the_callers_mistake(ground: Path, path: str, code: str) -> None:
     for name in ("read", "write", "edit"):
-        with refused("invalid_arguments", code):
+        with expect_refusal("invalid_arguments", code):
             call(ground, name, path)
 
 
@@ -180,9 +180,9 @@ def test_only_plain_files_are_opened(ground: Path) -> None:
         listener.bind(str(ground / "sock"))
         for name in ("read", "write", "edit"):
             for path in ("pipe", "sock"):
-                with refused("sandbox_violation", "special_file"):
+                with expect_refusal("sandbox_violation", "special_file"):
                     call(ground, name, path)
-    with refused("sandbox_violation", "special_file"):
+    with expect_refusal("sandbox_violation", "special_file"):
         run(ground, "read", {"allowed_roots": ["/dev"]}, file_path="/dev/zero")
 
 
@@ -201,10 +201,10 @@ def test_what_is_ferrules_own_is_never_touched(ground: Path, name: str, path: st
     (ground / "keys").symlink_to(".ferrule/keys")
     (ground / "settings").symlink_to("ferrule.toml")
     os.link(ground / "ferrule.toml", ground / "hard")
-    with refused("sandbox_violation", "path_protected"):
+    with expect_refusal("sandbox_violation", "path_protected"):
         call(ground, name, path, protected=["ledger/main.db"])
     if path in ("policy.toml", ".ferrule"):
-        with refused("sandbox_violation", "path_protected"):
+        with expect_refusal("sandbox_violation", "path_protected"):
             call(ground, name, str(ground / path.upper()))
     assert (ground / "ferrule.toml").read_text() == "inside"
     assert (ground / ".ferrule" / "keys" / "ledger.key").read_text() == "inside"
@@ -215,9 +215,9 @@ def test_a_folder_above_the_workspace_does_not_open_what_is_protected(ground: Pa
     (ground / "ferrule.toml").write_text("x")
     config = {"allowed_roots": [".."]}
     assert run(ground, "read", config, file_path="../outside/secret.txt")["content"] == SECRET
-    with refused("sandbox_violation", "path_protected"):
+    with expect_refusal("sandbox_violation", "path_protected"):
         run(ground, "read", config, file_path="ferrule.toml")
-    with refused("sandbox_violation", "path_protected"):
+    with expect_refusal("sandbox_violation", "path_protected"):
         run(ground, "read", {"allowed_roots": [".ferrule"]}, file_path=".ferrule/ledger.db")
 
 
@@ -226,9 +226,9 @@ def test_several_roots_and_the_environment(ground: Path) -> None:
     config = {"allowed_roots": ["sub", str(ground.parent / "outside")]}
     assert run(ground, "read", config, file_path="sub/in.txt")["content"] == "inside"
     assert run(ground, "read", config, file_path=str(ground.parent / "outside/secret.txt"))["content"] == SECRET
-    with refused("sandbox_violation", match="sub, .*outside"):
+    with expect_refusal("sandbox_violation", match="sub, .*outside"):
         run(ground, "read", config, file_path="in.txt")
-    with refused("sandbox_violation"):
+    with expect_refusal("sandbox_violation"):
         run(
             ground, "read", config, file_path="sub/in.txt", environment={"TOOLS_READ_ALLOWED_ROOTS": "elsewhere, other"}
         )

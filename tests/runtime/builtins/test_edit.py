@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.builtins import edit as edit_module
-from tests.runtime.builtins.scene import refused, run
+from tests.runtime.builtins.builtin_tools import expect_refusal, run
 
 
 def edit(root: Path, old: str, new: str, path: str = "a.txt") -> Any:
@@ -41,7 +41,7 @@ def test_edit_needs_exactly_one_place(tmp_path: Path, text: str, old: str, code:
     file = tmp_path / "a.txt"
     file.write_text(text)
     before = file.stat()
-    with refused("invalid_arguments", code):
+    with expect_refusal("invalid_arguments", code):
         edit(tmp_path, old, "new")
     after = file.stat()
     assert file.read_text() == text
@@ -51,14 +51,14 @@ def test_edit_needs_exactly_one_place(tmp_path: Path, text: str, old: str, code:
 
 def test_a_text_that_only_differs_in_line_ends_gets_a_hint(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\r\ntwo\r\n")
-    with refused("invalid_arguments", "text_not_found", r"\\r\\n"):
+    with expect_refusal("invalid_arguments", "text_not_found", r"\\r\\n"):
         edit(tmp_path, "one\ntwo", "x")
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"caf\xe9 old"])
 def test_edit_leaves_what_is_no_text(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.txt").write_bytes(data)
-    with refused("invalid_arguments", "binary_file"):
+    with expect_refusal("invalid_arguments", "binary_file"):
         edit(tmp_path, "old", "new")
     assert (tmp_path / "a.txt").read_bytes() == data
 
@@ -103,6 +103,6 @@ def test_an_edit_sees_that_the_file_changed_meanwhile(
         return find(data, old, path)
 
     monkeypatch.setattr(edit_module, "_only_place", meanwhile)
-    with refused("execution_failed", "file_changed"):
+    with expect_refusal("execution_failed", "file_changed"):
         edit(tmp_path, "old", "new")
     assert file.read_text() in ("old TEXT", "theirs: old") and os.listdir(tmp_path) == ["a.txt"]

@@ -11,8 +11,8 @@ import pytest
 
 from ferrule.model.result import Result
 from ferrule.runtime.builtins.executor import BuiltinExecutor
-from tests.runtime.builtins.scene import no_client, refused, shop, tool
-from tests.runtime.builtins.web import answer, web
+from tests.runtime.builtins.builtin_tools import app_with_builtins, expect_refusal, no_client, tool
+from tests.runtime.builtins.web import answer, running_web
 
 ON: dict[str, Any] = {"enabled": True}
 
@@ -25,7 +25,7 @@ def test_the_five_are_run_and_nothing_else(tmp_path: Path) -> None:
     assert not executor.can_run(_named(read, "Read", "adl"))
     assert not executor.can_run(_named(read, "search", "adl"))
     assert not executor.can_run(_named(read, "read", "aml"))
-    with refused("capability_gap"):
+    with expect_refusal("capability_gap"):
         executor.prepare(_named(read, "read", "aml"))
 
 
@@ -37,7 +37,9 @@ def test_an_agent_file_becomes_calls_that_read_write_edit_and_fetch(tmp_path: Pa
     """ADL-18, ADL-23, ADL-26, ADL-27, ADL-28: listing and enabling a tool is all it takes."""
 
     async def story(url: str) -> None:
-        async with shop(tmp_path, read=ON, write=ON, edit=ON, fetch=ON, network_allow=("127.0.0.1",)) as app:
+        async with app_with_builtins(
+            tmp_path, read=ON, write=ON, edit=ON, fetch=ON, network_allow=("127.0.0.1",)
+        ) as app:
             surface = app.surface(agent="shop")
             written = await _called(surface, "write", file_path="notes/a.txt", content="one two")
             assert written.value == {"file_path": "notes/a.txt", "bytes_written": 7}
@@ -48,7 +50,7 @@ def test_an_agent_file_becomes_calls_that_read_write_edit_and_fetch(tmp_path: Pa
             page = await _called(surface, "fetch", url=url)
             assert page.value["body"] == "page"
 
-    with web(index=answer(b"page")) as site:
+    with running_web(index=answer(b"page")) as site:
         asyncio.run(story(site.url()))
 
 
@@ -70,7 +72,7 @@ def test_an_escape_ends_as_a_recorded_failure(tmp_path: Path, name: str, argumen
     (workspace / "folder").symlink_to("..")
 
     async def story() -> None:
-        async with shop(workspace, read=ON, write=ON, edit=ON, fetch=ON) as app:
+        async with app_with_builtins(workspace, read=ON, write=ON, edit=ON, fetch=ON) as app:
             result = await app.surface(agent="shop").call(name, arguments)
             assert isinstance(result, Result) and result.is_error and result.error is not None
             assert result.error.error_class == "sandbox_violation"
@@ -89,7 +91,7 @@ def test_a_tool_that_is_off_is_listed_and_says_how_to_turn_it_on(tmp_path: Path)
 
     async def story() -> None:
         switches = {"A2A_WRITE_DISABLED": "true", "TOOLS_EDIT_ENABLED": "false", "TOOLS_FETCH_MAX_BYTES": "lots"}
-        async with shop(tmp_path, switches, read={}, write=ON, edit=ON, fetch=ON) as app:
+        async with app_with_builtins(tmp_path, switches, read={}, write=ON, edit=ON, fetch=ON) as app:
             surface = app.surface(agent="shop")
             for name, arguments, said in (
                 ("read", {"file_path": "a"}, "spec.config.tools.read.enabled: true"),

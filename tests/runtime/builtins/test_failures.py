@@ -11,7 +11,7 @@ import pytest
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.failure import ErrorClass
 from ferrule.runtime.builtins.failures import quote_text, translate_os_errors
-from tests.runtime.builtins.scene import refused
+from tests.runtime.builtins.builtin_tools import expect_refusal
 
 
 def fail(error: Exception) -> None:
@@ -32,14 +32,17 @@ def fail(error: Exception) -> None:
 def test_an_error_of_the_operating_system_has_a_class_and_names_the_path(
     number: int, error_class: ErrorClass, code: str
 ) -> None:
-    with refused(error_class, code, "'notes/a.txt'"), translate_os_errors("notes/a.txt"):
+    with expect_refusal(error_class, code, "'notes/a.txt'"), translate_os_errors("notes/a.txt"):
         fail(OSError(number, os.strerror(number)))
 
 
 def test_an_error_nobody_foresaw_is_told_in_the_systems_words() -> None:
-    with refused("execution_failed", "file_error", f"'a': {os.strerror(errno.EMFILE)}"), translate_os_errors("a"):
+    with (
+        expect_refusal("execution_failed", "file_error", f"'a': {os.strerror(errno.EMFILE)}"),
+        translate_os_errors("a"),
+    ):
         fail(OSError(errno.EMFILE, "something else"))
-    with refused("execution_failed", "file_error", os.strerror(errno.EIO)), translate_os_errors("a"):
+    with expect_refusal("execution_failed", "file_error", os.strerror(errno.EIO)), translate_os_errors("a"):
         fail(OSError("without a number"))
 
 

@@ -17,14 +17,14 @@ from ferrule.contracts.executor import Context
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
 from ferrule.runtime.builtins.executor import BuiltinExecutor
+from tests.runtime.builtins.builtin_tools import expect_refusal, tool
 from tests.runtime.builtins.fetching import LOCAL, fetch
-from tests.runtime.builtins.scene import refused, tool
-from tests.runtime.builtins.web import Asked, Web, answer, redirect, web
+from tests.runtime.builtins.web import FakeWeb, ReceivedRequest, answer, redirect, running_web
 
 
 def test_a_page_comes_with_the_fields_of_the_standard(tmp_path: Path) -> None:
     """ADL-28"""
-    with web(index=answer("Grüße".encode(), Content_Type="text/plain; charset=utf-8", X_One="1")) as site:
+    with running_web(index=answer("Grüße".encode(), Content_Type="text/plain; charset=utf-8", X_One="1")) as site:
         result = fetch(tmp_path, site.url("/?q=1#part"), headers={"Accept-Language": "de"})
     assert result.pop("duration_ms") >= 0
     assert result == {
@@ -38,14 +38,14 @@ def test_a_page_comes_with_the_fields_of_the_standard(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [204, 304, 404, 500])
 def test_every_status_is_a_result(tmp_path: Path, status: int) -> None:
-    with web(index=answer(b"" if status in (204, 304) else b"said", status=status)) as site:
+    with running_web(index=answer(b"" if status in (204, 304) else b"said", status=status)) as site:
         result = fetch(tmp_path, site.url())
     assert result["status_code"] == status and result["body"] == ("" if status in (204, 304) else "said")
 
 
 def test_head_brings_no_body(tmp_path: Path) -> None:
     """ADL-28"""
-    with web(index=answer(b"", length=5000, Content_Encoding="gzip")) as site:
+    with running_web(index=answer(b"", length=5000, Content_Encoding="gzip")) as site:
         result = fetch(tmp_path, site.url(), method="HEAD")
     assert (result["method"], result["body"], result["bytes_read"], site.asked[0].method) == ("HEAD", "", 0, "HEAD")
 
@@ -55,7 +55,7 @@ def test_a_large_body_is_cut_while_it_is_read(tmp_path: Path, how: str) -> None:
     """ADL-28: never more than `max_bytes`, and the sender is not listened to any longer."""
     sent = [0]
 
-    def endless(peer: socket.socket, asked: Asked) -> None:
+    def endless(peer: socket.socket, asked: ReceivedRequest) -> None:
         head = {"length": "Content-Length: 99999999999", "chunked": "Transfer-Encoding: chunked", "closed": "X: y"}[how]
         peer.sendall(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode())
         piece = "é".encode() * 20_000
@@ -63,7 +63,7 @@ def test_a_large_body_is_cut_while_it_is_read(tmp_path: Path, how: str) -> None:
             peer.sendall(b"%x\r\n%b\r\n" % (len(piece), piece) if how == "chunked" else piece)
             sent[0] += len(piece)
 
-    with web(index=endless) as site:
+    with running_web(index=endless) as site:
         result = fetch(tmp_path, site.url(), {"max_bytes": 100_001})
     assert result["truncated"] and result["bytes_read"] == 100_001
     assert result["body"] == "é" * 50_000, "the half letter at the end is left out"
@@ -71,7 +71,7 @@ def test_a_large_body_is_cut_while_it_is_read(tmp_path: Path, how: str) -> None:
 
 
 def test_a_body_of_exactly_the_limit_is_whole(tmp_path: Path) -> None:
-    with web(index=answer(b"x" * 1000)) as site:
+    with running_web(index=answer(b"x" * 1000)) as site:
         result = fetch(tmp_path, site.url(), {"max_bytes": 1000})
     assert (result["truncated"], result["bytes_read"]) == (False, 1000)
 
@@ -80,14 +80,14 @@ def test_a_compressed_answer_is_opened_up_to_the_limit(tmp_path: Path) -> None:
     """A few kilobytes that would become a gigabyte."""
     bomb = gzip.compress(b"x" * 10_000_000)
     for coding in ("gzip", "gzip, identity"):
-        with web(index=answer(bomb, Content_Encoding=coding)) as site:
+        with running_web(index=answer(bomb, Content_Encoding=coding)) as site:
             result = fetch(tmp_path, site.url(), {"max_bytes": 1000})
         assert result["truncated"] and result["body"] == "x" * 1000
         assert not {"Content-Encoding", "Content-Length"} & result["headers"].keys(), "they tell about what was sent"
     for coding in ("deflate", "br", "gzip, gzip"):
         with (
-            web(index=answer(bomb, Content_Encoding=coding)) as site,
-            refused("dependency_unavailable", "broken_answer"),
+            running_web(index=answer(bomb, Content_Encoding=coding)) as site,
+            expect_refusal("dependency_unavailable", "broken_answer"),
         ):
             fetch(tmp_path, site.url())
 
@@ -103,25 +103,27 @@ def test_a_compressed_answer_is_opened_up_to_the_limit(tmp_path: Path) -> None:
      b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500 + b"\r\n", b"HTTP/1.1 100 Continue\r\n\r\n" * 50],
 )  # fmt: skip
 def test_a_broken_answer_is_an_error(tmp_path: Path, data: bytes) -> None:
-    with web(index=data) as site, refused("dependency_unavailable", "broken_answer"):
+    with running_web(index=data) as site, expect_refusal("dependency_unavailable", "broken_answer"):
         fetch(tmp_path, site.url())
 
 
 def test_interim_answers_are_passed_over(tmp_path: Path) -> None:
-    with web(index=b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + answer(b"real")) as site:
+    with running_web(
+        index=b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + answer(b"real")
+    ) as site:
         assert fetch(tmp_path, site.url())["body"] == "real"
 
 
 def test_nobody_there_and_no_such_name_can_be_tried_later(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with refused("dependency_unavailable"):
+    with expect_refusal("dependency_unavailable"):
         fetch(tmp_path, f"http://127.0.0.1:{port}/")
 
     def nothing(host: str, port: int) -> list[str]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    with refused("dependency_unavailable", match="nowhere.test"):
+    with expect_refusal("dependency_unavailable", match="nowhere.test"):
         fetch(tmp_path, "http://nowhere.test/", resolver=nothing)
 
 
@@ -132,7 +134,7 @@ def test_nobody_there_and_no_such_name_can_be_tried_later(tmp_path: Path) -> Non
 def test_a_server_that_drips_is_cut_off(tmp_path: Path, what: str) -> None:
     """ADL-28: the limit is for the whole, so no byte now and then prolongs it."""
 
-    def drip(peer: socket.socket, asked: Asked) -> None:
+    def drip(peer: socket.socket, asked: ReceivedRequest) -> None:
         start = {
             "head": b"HTTP/1.1 200 OK\r\nX: ",
             "body": b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n",
@@ -144,7 +146,7 @@ def test_a_server_that_drips_is_cut_off(tmp_path: Path, what: str) -> None:
                 peer.sendall(b"x")
 
     started = time.monotonic()
-    with web(index=drip) as site, refused("timeout", match="within 1 s"):
+    with running_web(index=drip) as site, expect_refusal("timeout", match="within 1 s"):
         fetch(tmp_path, site.url(), {"timeout_seconds": 1})
     assert time.monotonic() - started < 5
 
@@ -152,12 +154,12 @@ def test_a_server_that_drips_is_cut_off(tmp_path: Path, what: str) -> None:
 def test_an_abort_stops_it_at_once_and_closes_the_connection(tmp_path: Path) -> None:
     hung_up = threading.Event()
 
-    def wait(peer: socket.socket, asked: Asked) -> None:
+    def wait(peer: socket.socket, asked: ReceivedRequest) -> None:
         peer.settimeout(10)
         if peer.recv(1) == b"":
             hung_up.set()
 
-    async def story(site: Web, how: str) -> None:
+    async def story(site: FakeWeb, how: str) -> None:
         client = Client(Guard(LOCAL))
         executor = BuiltinExecutor(tmp_path, {}, lambda: client)
         prepared: Any = executor.prepare(tool("fetch"))
@@ -171,14 +173,14 @@ def test_an_abort_stops_it_at_once_and_closes_the_connection(tmp_path: Path) -> 
                 await running
         else:
             context.abort(how)
-            with refused("canceled" if how == "user_interruption" else "timeout"):
+            with expect_refusal("canceled" if how == "user_interruption" else "timeout"):
                 await running
         await executor.aclose()
         await client.aclose()
 
     for how in ("user_interruption", "timeout", "cancel"):
         hung_up.clear()
-        with web(index=wait) as site:
+        with running_web(index=wait) as site:
             asyncio.run(story(site, how))
             assert hung_up.wait(5)
 
@@ -194,7 +196,7 @@ def test_progress_tells_the_bytes(tmp_path: Path) -> None:
             return lambda *args: None
 
     context = Context("inv_1", "ann", None, "default", wire=Ear())
-    with web(index=answer(b"x" * 1_000_000)) as site:
+    with running_web(index=answer(b"x" * 1_000_000)) as site:
         fetch(tmp_path, site.url(), context=context)
     counts = [facts["bytes_read"] for facts in told]
     assert len(counts) >= 2 and counts == sorted(counts) and counts[-1] <= 1_000_000
@@ -211,10 +213,10 @@ def test_progress_tells_the_bytes(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_private_hosts_are_refused_unless_they_are_listed(tmp_path: Path, url: str) -> None:
     """DESIGN promise 9; allowed_domains does not open them."""
-    with web(index=answer(b"secret")) as site:
+    with running_web(index=answer(b"secret")) as site:
         for config in ({}, {"allowed_domains": ["c.test", "localhost", "127.0.0.1", "169.254.169.254", "::1", "0.0.0.0",
                                                 "::ffff:127.0.0.1"]}):  # fmt: skip
-            with refused("sandbox_violation", "address_forbidden", r"\[network\] allow"):
+            with expect_refusal("sandbox_violation", "address_forbidden", r"\[network\] allow"):
                 fetch(tmp_path, url.format(port=site.port), config, allow=("a.test", f"127.0.0.1:{site.port + 1}"))
     assert site.asked == []
 
@@ -228,8 +230,8 @@ def test_a_name_is_resolved_once_and_that_very_address_is_dialled(tmp_path: Path
         asked.append(host)
         return next(answers)
 
-    with web(index=answer(b"secret")) as site:
-        with refused("sandbox_violation", "address_forbidden"):
+    with running_web(index=answer(b"secret")) as site:
+        with expect_refusal("sandbox_violation", "address_forbidden"):
             fetch(tmp_path, site.url(host="evil.test"), resolver=rebinding)
         assert asked == ["evil.test"] and site.asked == []
 
@@ -240,14 +242,14 @@ def test_a_name_is_resolved_once_and_that_very_address_is_dialled(tmp_path: Path
 
 
 def test_a_public_first_answer_does_not_hide_a_private_second(tmp_path: Path) -> None:
-    with web(index=answer(b"secret")) as site, refused("sandbox_violation", "address_forbidden"):
+    with running_web(index=answer(b"secret")) as site, expect_refusal("sandbox_violation", "address_forbidden"):
         fetch(tmp_path, site.url(host="c.test"), resolver=lambda host, port: ["93.184.216.34", "127.0.0.1"])
     assert site.asked == []
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_on_the_host_are_followed(tmp_path: Path, status: int) -> None:
-    with web(index=redirect("/one?a=b", status), one=redirect("two", status), two=answer(b"there")) as site:
+    with running_web(index=redirect("/one?a=b", status), one=redirect("two", status), two=answer(b"there")) as site:
         result = fetch(tmp_path, site.url(), headers={"Authorization": "Bearer abcdef"})
     assert result["body"] == "there" and result["url"] == site.url("/two")
     assert [asked.headers.get("authorization") for asked in site.asked] == ["Bearer abcdef"] * 3
@@ -255,8 +257,8 @@ def test_redirects_on_the_host_are_followed(tmp_path: Path, status: int) -> None
 
 def test_a_redirect_to_a_named_host_loses_the_callers_headers(tmp_path: Path) -> None:
     """ADL-28: the host is checked again on every redirect."""
-    with web(landing=answer(b"there")) as second:
-        with web(index=redirect(second.url("/landing", "b.test"))) as first:
+    with running_web(landing=answer(b"there")) as second:
+        with running_web(index=redirect(second.url("/landing", "b.test"))) as first:
             headers = {"Authorization": "Bearer abcdef", "Cookie": "a=b", "X-Anything": "x"}
             result = fetch(tmp_path, first.url(host="a.test"), headers=headers)
         assert result["body"] == "there" and result["url"] == second.url("/landing", "b.test")
@@ -274,9 +276,9 @@ def test_a_redirect_to_a_named_host_loses_the_callers_headers(tmp_path: Path) ->
 @pytest.mark.parametrize("domains", [[], ["a.test"]])
 def test_redirects_elsewhere_are_refused(tmp_path: Path, location: str, domains: list[str]) -> None:
     """ADL-28, DESIGN promise 9: to unnamed hosts, other ports, private addresses and unreadable ones."""
-    with web(secret=answer(b"secret")) as site:
+    with running_web(secret=answer(b"secret")) as site:
         site.pages["/"] = redirect(location.format(port=site.port))
-        with refused("sandbox_violation"):
+        with expect_refusal("sandbox_violation"):
             fetch(tmp_path, site.url(host="a.test"), {"allowed_domains": domains}, allow=(f"a.test:{site.port}",))
         assert [asked.path for asked in site.asked] == ["/"]
 
@@ -284,36 +286,36 @@ def test_redirects_elsewhere_are_refused(tmp_path: Path, location: str, domains:
 def test_a_refused_redirect_says_where_it_leads_and_what_to_do(tmp_path: Path) -> None:
     said = r"fetch http://www\.example\.com/x itself"
     with (
-        web(index=redirect("http://www.example.com/x")) as site,
-        refused("sandbox_violation", "redirect_refused", said),
+        running_web(index=redirect("http://www.example.com/x")) as site,
+        expect_refusal("sandbox_violation", "redirect_refused", said),
     ):
         fetch(tmp_path, site.url())
 
 
 def test_a_redirect_to_a_listed_name_that_leads_to_a_private_address_is_judged_again(tmp_path: Path) -> None:
     """In allowed_domains, and therefore followed; not in [network] allow, and therefore not dialled."""
-    with web(secret=answer(b"secret")) as site:
+    with running_web(secret=answer(b"secret")) as site:
         site.pages["/"] = redirect(site.url("/secret", "c.test"))
-        with refused("sandbox_violation", "address_forbidden"):
+        with expect_refusal("sandbox_violation", "address_forbidden"):
             fetch(tmp_path, site.url(host="a.test"), {"allowed_domains": ["a.test", "c.test"]}, allow=("a.test",))
         assert [asked.path for asked in site.asked] == ["/"]
 
 
 def test_redirects_end(tmp_path: Path) -> None:
-    with web(index=redirect("/")) as site, refused("execution_failed", "too_many_redirects"):
+    with running_web(index=redirect("/")) as site, expect_refusal("execution_failed", "too_many_redirects"):
         fetch(tmp_path, site.url())
     assert len(site.asked) == 6
 
 
 def test_a_redirect_without_an_address_is_a_result(tmp_path: Path) -> None:
-    with web(index=answer(b"where?", status=302)) as site:
+    with running_web(index=answer(b"where?", status=302)) as site:
         assert fetch(tmp_path, site.url())["status_code"] == 302
 
 
 def test_the_usual_download_folder_is_the_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ADL-28"""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    with web(index=answer(b"x")) as site:
+    with running_web(index=answer(b"x")) as site:
         result = fetch(tmp_path / "ws", site.url(), {"allow_downloads": True}, save_path="x")
     assert result["saved_to"] == str(tmp_path / "tmp" / "x")
 
@@ -332,7 +334,7 @@ def test_a_save_path_stays_in_the_download_folder(tmp_path: Path, path: str, kin
     (tmp_path / "out/secret").write_text("old")
     (tmp_path / "ws/down/link").symlink_to("../../out")
     (tmp_path / "ws/down/file-link").symlink_to("../../out/secret")
-    with web(index=answer(b"new")) as site, refused(kind):
+    with running_web(index=answer(b"new")) as site, expect_refusal(kind):
         fetch(tmp_path / "ws", site.url(), {"allow_downloads": True, "download_dir": "down"}, save_path=path)
     assert os.listdir(tmp_path / "out") == ["secret"] and (tmp_path / "out/secret").read_text() == "old"
     assert sorted(os.listdir(tmp_path / "ws/down")) == ["file-link", "link"]
@@ -340,12 +342,12 @@ def test_a_save_path_stays_in_the_download_folder(tmp_path: Path, path: str, kin
 
 def test_downloads_must_be_enabled_and_need_a_body(tmp_path: Path) -> None:
     """ADL-28"""
-    with web(index=answer(b"x")) as site:
-        with refused("capability_gap", "feature_disabled", "allow_downloads: true"):
+    with running_web(index=answer(b"x")) as site:
+        with expect_refusal("capability_gap", "feature_disabled", "allow_downloads: true"):
             fetch(tmp_path, site.url(), save_path="x")
-        with refused("invalid_arguments", match="HEAD"):
+        with expect_refusal("invalid_arguments", match="HEAD"):
             fetch(tmp_path, site.url(), {"allow_downloads": True}, save_path="x", method="HEAD")
-        with refused("sandbox_violation", "path_protected"):
+        with expect_refusal("sandbox_violation", "path_protected"):
             config = {"allow_downloads": True, "download_dir": "."}
             fetch(tmp_path, site.url(), config, save_path="ferrule.toml")
 
@@ -362,6 +364,6 @@ def test_credentials_in_headers_are_hidden(tmp_path: Path) -> None:
             return lambda *args: None
 
     headers = {"Authorization": "Bearer abcdef", "X-Api-Key": "key-1", "Cookie": "sid=42", "Accept": "text/html"}
-    with web(index=answer(b"x")) as site:
+    with running_web(index=answer(b"x")) as site:
         fetch(tmp_path, site.url(), context=Context("inv_1", "ann", None, "default", wire=Ear()), headers=headers)
     assert set(hidden) == {"Bearer abcdef", "abcdef", "key-1", "sid=42"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.runtime.builtins.scene import refused, run
+from tests.runtime.builtins.builtin_tools import expect_refusal, run
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +65,14 @@ def test_images_are_refused_also_behind_a_link(tmp_path: Path, name: str) -> Non
     (tmp_path / name).write_text("text, really")
     (tmp_path / "link.txt").symlink_to(name)
     for path in (name, "link.txt"):
-        with refused("invalid_arguments", "image_file"):
+        with expect_refusal("invalid_arguments", "image_file"):
             run(tmp_path, "read", file_path=path)
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\xff\xfe", b"ok\n" * 500_000 + b"\xc3", b"\xed\xa0\x80"])
 def test_what_is_no_text_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.bin").write_bytes(data)
-    with refused("invalid_arguments", "binary_file"):
+    with expect_refusal("invalid_arguments", "binary_file"):
         run(tmp_path, "read", file_path="a.bin")
 
 
@@ -123,5 +123,5 @@ def test_an_empty_file_and_an_offset_beyond_the_end_are_empty(tmp_path: Path) ->
 
 
 def test_a_missing_file_is_the_callers_mistake(tmp_path: Path) -> None:
-    with refused("invalid_arguments", "file_not_found", "nothing.txt"):
+    with expect_refusal("invalid_arguments", "file_not_found", "nothing.txt"):
         run(tmp_path, "read", file_path="nothing.txt")

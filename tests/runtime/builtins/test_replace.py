@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.executor import Context
-from tests.runtime.builtins.scene import refused, run
+from tests.runtime.builtins.builtin_tools import expect_refusal, run
 
 
 def test_write_replaces_and_keeps_the_mode(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_call_that_was_given_up_changes_nothing(tmp_path: Path) -> None:
     context.abort("user_interruption")
     for name, extra in (("write", {"content": "new"}), ("edit", {"old_string": "old", "new_string": "new"})):
         arguments: dict[str, Any] = {"file_path": "a", **extra}
-        with refused("canceled"):
+        with expect_refusal("canceled"):
             run(tmp_path, name, context=context, **arguments)
     assert (tmp_path / "a").read_text() == "old" and os.listdir(tmp_path) == ["a"]
 
@@ -63,6 +63,6 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
-    with refused("execution_failed", "disk_full"):
+    with expect_refusal("execution_failed", "disk_full"):
         run(tmp_path, "write", file_path="a", content="new")
     assert (tmp_path / "a").read_text() == "old" and os.listdir(tmp_path) == ["a"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ferrule.runtime.builtins.requests import follow_redirect, request_of
+from tests.runtime.builtins.builtin_tools import expect_refusal
 from tests.runtime.builtins.fetching import fetch
-from tests.runtime.builtins.scene import refused
-from tests.runtime.builtins.web import answer, web
+from tests.runtime.builtins.web import answer, running_web
 
 
 @pytest.mark.parametrize(
@@ -23,18 +23,18 @@ from tests.runtime.builtins.web import answer, web
 def test_allowed_domains(tmp_path: Path, domains: list[str], host: str, is_allowed: bool) -> None:
     """ADL-28: case does not count; a leading dot means the host and everything below it."""
     allow = ("127.0.0.1", "a.test", "x.a.test", "x.y.a.test", "xa.test")
-    with web(index=answer(b"page")) as site:
+    with running_web(index=answer(b"page")) as site:
         if is_allowed:
             assert fetch(tmp_path, site.url(host=host), {"allowed_domains": domains}, allow=allow)["body"] == "page"
         else:
-            with refused("sandbox_violation", "domain_not_allowed", domains[0]):
+            with expect_refusal("sandbox_violation", "domain_not_allowed", domains[0]):
                 fetch(tmp_path, site.url(host=host), {"allowed_domains": domains}, allow=allow)
             assert site.asked == []
 
 
 @pytest.mark.parametrize("entry", ["*.a.test", "http://a.test", "a.test:80", "a/b", "..a.test"])
 def test_a_domain_that_is_none_turns_the_tool_off(tmp_path: Path, entry: str) -> None:
-    with refused("setup_required", match="allowed_domains"):
+    with expect_refusal("setup_required", match="allowed_domains"):
         fetch(tmp_path, "http://a.test/", {"allowed_domains": ["a.test", entry]})
 
 
@@ -47,7 +47,7 @@ def test_a_domain_that_is_none_turns_the_tool_off(tmp_path: Path, entry: str) ->
      {f"X-{number}": "x" for number in range(100)}, {"Ünï": "x"}],
 )  # fmt: skip
 def test_headers_that_could_change_the_request_are_refused(tmp_path: Path, headers: dict[str, str]) -> None:
-    with web(index=answer(b"page")) as site, refused("invalid_arguments", "bad_header"):
+    with running_web(index=answer(b"page")) as site, expect_refusal("invalid_arguments", "bad_header"):
         fetch(tmp_path, site.url(), headers=headers)
     assert site.asked == []
 
@@ -67,5 +67,5 @@ def test_headers_stay_on_the_host(url: str, location: str, keeps: bool) -> None:
 
 @pytest.mark.parametrize("location", ["http://a.test/", "http://a.test:443/", "http://b.test/"])
 def test_no_redirect_leads_from_https_to_http(location: str) -> None:
-    with refused("sandbox_violation", "redirect_refused", "https to http"):
+    with expect_refusal("sandbox_violation", "redirect_refused", "https to http"):
         follow_redirect(request_of({"url": "https://a.test/"}), location)

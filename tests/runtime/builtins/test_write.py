@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.runtime.builtins.scene import refused, run
+from tests.runtime.builtins.builtin_tools import expect_refusal, run
 
 
 def test_write_makes_folders_and_tells_the_bytes(tmp_path: Path) -> None:
@@ -28,6 +28,6 @@ def test_a_missing_root_is_made(tmp_path: Path) -> None:
 
 
 def test_half_a_character_cannot_be_written(tmp_path: Path) -> None:
-    with refused("invalid_arguments", "bad_text"):
+    with expect_refusal("invalid_arguments", "bad_text"):
         run(tmp_path, "write", file_path="a", content="\ud800")
     assert os.listdir(tmp_path) == []

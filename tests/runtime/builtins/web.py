@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-Script = Callable[[socket.socket, "Asked"], None]
+Script = Callable[[socket.socket, "ReceivedRequest"], None]
 
 
-class Asked(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """One request as it came."""
 
     method: str
@@ -20,12 +20,12 @@ class Asked(NamedTuple):
     """Names in lower case."""
 
 
-class Web:
+class FakeWeb:
     """The server; `pages` answer by path."""
 
     def __init__(self, pages: dict[str, bytes | Script]) -> None:
         self.pages = pages
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedRequest] = []
         self.done = threading.Event()
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._server.getsockname()[1]
@@ -66,7 +66,7 @@ class Web:
                 first, *lines = data.decode("latin-1").partition("\r\n\r\n")[0].split("\r\n")
                 method, path, _ = first.split(" ", 2)
                 headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-                asked = Asked(method, path, headers)
+                asked = ReceivedRequest(method, path, headers)
                 self.asked.append(asked)
                 page = self.pages.get(path.partition("?")[0], answer(b"nothing here", status=404))
                 if callable(page):
@@ -78,9 +78,9 @@ class Web:
 
 
 @contextmanager
-def web(**pages: bytes | Script) -> Iterator[Web]:
+def running_web(**pages: bytes | Script) -> Iterator[FakeWeb]:
     """A server for the length of a `with` block; `index` is `/`."""
-    server = Web({"/" if name == "index" else f"/{name}": page for name, page in pages.items()})
+    server = FakeWeb({"/" if name == "index" else f"/{name}": page for name, page in pages.items()})
     thread = threading.Thread(target=server.serve)
     thread.start()
     try:

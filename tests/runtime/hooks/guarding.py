@@ -13,7 +13,7 @@ import msgspec
 from ferrule.contracts.hook import Hook, HookInput, HookOutput
 from ferrule.runtime.hooks.guardrail_records import FiredRuns, GuardrailSettings
 from ferrule.runtime.hooks.guardrail_set import build_guardrails
-from tests.runtime.hooks.answering import Answering, answering, local_client
+from tests.runtime.hooks.fake_provider import FakeProvider, local_client, running_provider
 
 SECRET = "a secret that signs questions"
 ENV = {"PATH": "/usr/bin:/bin", "GUARD_SECRET": SECRET}
@@ -36,9 +36,9 @@ def hooks_of(
 
 
 @contextmanager
-def asked(answer: bytes, status: int = 200, **said: Any) -> Iterator[tuple[Hook, Answering]]:
+def guardrail_over_http(answer: bytes, status: int = 200, **said: Any) -> Iterator[tuple[Hook, FakeProvider]]:
     """A guardrail over HTTP whose provider gives these bytes."""
-    with answering(lambda body: answer, status) as server:
+    with running_provider(lambda body: answer, status) as server:
         (hook,) = hooks_of(settings(kind="http", url=server.url, secret_env="GUARD_SECRET", **said))
         yield hook, server
 
@@ -56,7 +56,7 @@ def program(root: Path, text: str) -> tuple[str, ...]:
     return (sys.executable, "-S", str(file))
 
 
-def told(value: Any = None, *, agent: str | None = None, run_id: str = "run_1", result: Any = None) -> HookInput:
+def build_input(value: Any = None, *, agent: str | None = None, run_id: str = "run_1", result: Any = None) -> HookInput:
     given = {"city": "Bern"} if value is None else value
     return HookInput(
         "pre_tool_use" if result is None else "post_tool_use",
@@ -64,16 +64,16 @@ def told(value: Any = None, *, agent: str | None = None, run_id: str = "run_1", 
     )  # fmt: skip
 
 
-def giving(value: Any) -> HookInput:
+def build_output_input(value: Any) -> HookInput:
     """A call whose tool gave this."""
     content = [{"type": "text", "text": value if isinstance(value, str) else msgspec.json.encode(value).decode()}]
     record: dict[str, Any] = {"status": "success", "content": content}
     if not isinstance(value, str):
         record["structured_content"] = value
-    return told(result=record)
+    return build_input(result=record)
 
 
 async def output(hook: Hook, given: HookInput | None = None) -> HookOutput:
-    said = hook.run(given if given is not None else told())
+    said = hook.run(given if given is not None else build_input())
     answer = await said if isinstance(said, Awaitable) else said
     return answer if answer is not None else HookOutput()

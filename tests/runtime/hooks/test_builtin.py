@@ -12,8 +12,8 @@ from ferrule.contracts.hook import HookInput
 from ferrule.errors import SettingsError
 from ferrule.runtime.hooks.builtin import build_hooks
 from ferrule.settings import HookSettings
-from tests.runtime.hooks.answering import local_client
-from tests.runtime.hooks.workspace import ENV, RAN, call, made, script
+from tests.runtime.hooks.fake_provider import local_client
+from tests.runtime.hooks.workspace import ENV, RAN, build_hook, call, script
 
 
 def test_a_program_changes_the_input(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ told = json.load(sys.stdin)
 json.dump(told, open("told.json", "w"))
 print(json.dumps({"updated_input": {"city": told["observable_input"]["city"] + "!"}, "messages": ["shouted"]}))
 """
-    result = call(made(tmp_path, kind="command", command=script(tmp_path, code)))
+    result = call(build_hook(tmp_path, kind="command", command=script(tmp_path, code)))
     assert result.text == "seen Bern!"
     told = json.loads((tmp_path / "told.json").read_text())
     assert told["event"] == "pre_tool_use" and told["tool_name"] == "look"
@@ -39,14 +39,14 @@ import json, sys
 text = json.load(sys.stdin)["result"]["content"][0]["text"]
 print(json.dumps({"updated_output": text.upper()}))
 """
-    result = call(made(tmp_path, kind="command", event="post_tool_use", command=script(tmp_path, code)))
+    result = call(build_hook(tmp_path, kind="command", event="post_tool_use", command=script(tmp_path, code)))
     assert (result.text, result.content[0]["text"]) == ("SEEN BERN", "seen Bern")
 
 
 def test_a_program_that_is_late_blocks(tmp_path: Path) -> None:
     """AT-158"""
     command = script(tmp_path, "import time; time.sleep(600)")
-    result = call(made(tmp_path, kind="command", command=command, timeout_seconds=0.1))
+    result = call(build_hook(tmp_path, kind="command", command=command, timeout_seconds=0.1))
     assert result.error is not None and "within 0.1 s" in result.error.message
     assert not RAN
 
@@ -73,7 +73,7 @@ def test_a_program_that_is_late_blocks(tmp_path: Path) -> None:
 )
 def test_a_hook_that_could_never_work_is_refused_at_once(tmp_path: Path, said: dict[str, Any], says: str) -> None:
     with pytest.raises(SettingsError, match=says):
-        made(tmp_path, **said)
+        build_hook(tmp_path, **said)
 
 
 def test_two_hooks_of_one_name_at_one_event_are_refused(tmp_path: Path) -> None:

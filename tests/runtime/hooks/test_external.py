@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.contracts.hook import HookFailed
 from ferrule.runtime.hooks.external import decode_answer
-from tests.runtime.hooks.workspace import RAN, call, made, script
+from tests.runtime.hooks.workspace import RAN, build_hook, call, script
 
 NO_ANSWERS = (
     *("", "no JSON", "[]", "null", "{} {}"),
@@ -19,14 +19,14 @@ NO_ANSWERS = (
 @pytest.mark.parametrize("answer", NO_ANSWERS)
 def test_what_a_program_says_is_read_strictly(tmp_path: Path, answer: str) -> None:
     """AT-158"""
-    result = call(made(tmp_path, kind="command", command=script(tmp_path, f"print({answer!r}, end='')")))
+    result = call(build_hook(tmp_path, kind="command", command=script(tmp_path, f"print({answer!r}, end='')")))
     assert result.error is not None and result.error.error_code == "hook_failed"
     assert "'guard'" in result.error.message and not RAN
 
 
 def test_tools_limit_what_a_hook_sees(tmp_path: Path) -> None:
     """AT-147"""
-    fitting = made(tmp_path, kind="command", command=("true",), tools=("shop.*", "refund"))
+    fitting = build_hook(tmp_path, kind="command", command=("true",), tools=("shop.*", "refund"))
     assert fitting.matches("shop.search", "search") and fitting.matches("bank.refund", "refund")
     assert not fitting.matches("bank.search", "search")
 

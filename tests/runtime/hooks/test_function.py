@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ferrule.contracts.hook import HookInput, HookOutput
 from ferrule.runtime.hooks.function import hook
-from tests.runtime.hooks.workspace import RAN, call, made
+from tests.runtime.hooks.workspace import RAN, build_hook, call
 
 
 def test_a_function_of_the_workspace_is_asked(tmp_path: Path) -> None:
@@ -16,9 +16,9 @@ def test_a_function_of_the_workspace_is_asked(tmp_path: Path) -> None:
         "async def later(told):\n    return {'stop': told.observable_input['city']}\n"
         "def wrong(told):\n    return {'sotp': 'x'}\n"
     )
-    assert call(made(tmp_path, kind="function", function="checks.py:plain")).text == "seen Thun"
-    assert "Bern" in call(made(tmp_path, kind="function", function="checks.py:later")).text and not RAN
-    result = call(made(tmp_path, kind="function", function="checks.py:wrong"))
+    assert call(build_hook(tmp_path, kind="function", function="checks.py:plain")).text == "seen Thun"
+    assert "Bern" in call(build_hook(tmp_path, kind="function", function="checks.py:later")).text and not RAN
+    result = call(build_hook(tmp_path, kind="function", function="checks.py:wrong"))
     assert result.error is not None and result.error.error_code == "hook_failed"
 
 

@@ -13,7 +13,15 @@ import pytest
 from ferrule.contracts.hook import HookOutput
 from ferrule.errors import SettingsError
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL
-from tests.runtime.hooks.guarding import asked, giving, hooks_of, output, program, settings, told
+from tests.runtime.hooks.guarding import (
+    build_input,
+    build_output_input,
+    guardrail_over_http,
+    hooks_of,
+    output,
+    program,
+    settings,
+)
 from tests.spec.running_app import run_async
 
 BAD = b'{"score": 8.5, "reason": "smells of injection"}'
@@ -32,16 +40,16 @@ def event_of(point: str) -> str:
 @run_async
 async def test_a_provider_is_told_what_it_judges_and_nothing_else() -> None:
     """AML-106: the model's arguments, or the result."""
-    with asked(GOOD) as (hook, server):
-        await output(hook, told({"city": "Bern"}, agent=None, run_id="run_7"))
+    with guardrail_over_http(GOOD) as (hook, server):
+        await output(hook, build_input({"city": "Bern"}, agent=None, run_id="run_7"))
     assert msgspec.json.decode(server.asked[0].body) == {
         "guardrail_id": "watch", "point": "tool_input", "tool_id": "shop.search", "agent": None, "run_id": "run_7",
         "input": {"city": "Bern"},
     }  # fmt: skip
-    with asked(GOOD, at=["tool_output"]) as (hook, server):
+    with guardrail_over_http(GOOD, at=["tool_output"]) as (hook, server):
         assert hook.event == "post_tool_use"
-        await output(hook, giving({"temperature": 21}))
-        await output(hook, giving("plain"))
+        await output(hook, build_output_input({"temperature": 21}))
+        await output(hook, build_output_input("plain"))
     seen = [msgspec.json.decode(question.body) for question in server.asked]
     assert [question["output"] for question in seen] == [{"temperature": 21}, "plain"]
     assert all("input" not in question for question in seen)
@@ -52,13 +60,13 @@ async def test_a_provider_is_told_what_it_judges_and_nothing_else() -> None:
 @run_async
 async def test_a_score_from_the_threshold_on_fires(point: str, on_fail: str | None) -> None:
     """AML-106: block, warn, log, escalate."""
-    call = told() if point == "tool_input" else giving("something")
-    with asked(GOOD, at=[point], on_fail=on_fail) as (hook, _):
+    call = build_input() if point == "tool_input" else build_output_input("something")
+    with guardrail_over_http(GOOD, at=[point], on_fail=on_fail) as (hook, _):
         assert hook.event == event_of(point)
         quiet = await output(hook, call)
         assert msgspec.structs.replace(quiet, outcome=None) == HookOutput()
         assert quiet.outcome is not None and quiet.outcome["score"] == 6.9 and quiet.outcome["action"] == "pass"
-    with asked(BAD, at=[point], on_fail=on_fail) as (hook, _):
+    with guardrail_over_http(BAD, at=[point], on_fail=on_fail) as (hook, _):
         said = await output(hook, call)
     assert said.outcome == {
         "type": "guardrail", "guardrail": "watch", "point": point, "severity_threshold": 7.0, "score": 8.5,
@@ -77,7 +85,7 @@ async def test_a_score_from_the_threshold_on_fires(point: str, on_fail: str | No
 @run_async
 async def test_the_threshold_itself_fires(score: float, threshold: float, fires: bool) -> None:
     """AML-106"""
-    with asked(msgspec.json.encode({"score": score}), severity_threshold=threshold) as (hook, _):
+    with guardrail_over_http(msgspec.json.encode({"score": score}), severity_threshold=threshold) as (hook, _):
         assert ((await output(hook)).stop is not None) == fires
 
 
@@ -88,13 +96,13 @@ async def test_a_transform_is_applied_or_rejected(point: str, on_fail: str | Non
     """AML-106: apply, reject."""
     key = "input" if point == "tool_input" else "output"
     old = {"city": "Bern"}
-    call = told(old) if point == "tool_input" else giving(old)
+    call = build_input(old) if point == "tool_input" else build_output_input(old)
     for same in ({"changed": False}, {key: old}, {key: old, "changed": False}):
-        with asked(msgspec.json.encode(same), at=[point], type="transform", on_fail=on_fail) as (hook, _):
+        with guardrail_over_http(msgspec.json.encode(same), at=[point], type="transform", on_fail=on_fail) as (hook, _):
             said = await output(hook, call)
             assert (said.stop, said.updated_input, said.updated_output) == (None, None, msgspec.UNSET)
     new = msgspec.json.encode({key: {"city": "B."}, "changed": True, "reason": "names a place"})
-    with asked(new, at=[point], type="transform", on_fail=on_fail) as (hook, _):
+    with guardrail_over_http(new, at=[point], type="transform", on_fail=on_fail) as (hook, _):
         said = await output(hook, call)
     if on_fail == "apply":
         assert said.stop is None
@@ -107,9 +115,9 @@ async def test_a_transform_is_applied_or_rejected(point: str, on_fail: str | Non
 @run_async
 async def test_a_text_stands_for_an_output() -> None:
     """AML-106"""
-    with asked(b'{"text": "[gone]"}', at=["tool_output"], type="transform", on_fail="apply") as (hook, _):
-        assert (await output(hook, giving("a secret"))).updated_output == "[gone]"
-        assert (await output(hook, giving("[gone]"))).updated_output is msgspec.UNSET
+    with guardrail_over_http(b'{"text": "[gone]"}', at=["tool_output"], type="transform", on_fail="apply") as (hook, _):
+        assert (await output(hook, build_output_input("a secret"))).updated_output == "[gone]"
+        assert (await output(hook, build_output_input("[gone]"))).updated_output is msgspec.UNSET
 
 
 @pytest.mark.parametrize("kind", ["annotate", "enrich"])
@@ -117,16 +125,16 @@ async def test_a_text_stands_for_an_output() -> None:
 @run_async
 async def test_what_is_added_stands_beside_the_output(kind: str, point: str) -> None:
     """AML-106: annotate and enrich change nothing."""
-    call = told() if point == "tool_input" else giving("it")
+    call = build_input() if point == "tool_input" else build_output_input("it")
     for answer, text in (
         ({"annotations": "checked"}, "checked"),
         ({"context": {"source": "wiki"}}, '{"source":"wiki"}'),
     ):
-        with asked(msgspec.json.encode(answer), at=[point], type=kind) as (hook, _):
+        with guardrail_over_http(msgspec.json.encode(answer), at=[point], type=kind) as (hook, _):
             said = await output(hook, call)
         assert said.additional_context == ({"type": "text", "text": text},)
         assert (said.stop, said.updated_input, said.updated_output) == (None, None, msgspec.UNSET)
-    with asked(b'{"annotations": []}', at=[point], type=kind) as (hook, _):
+    with guardrail_over_http(b'{"annotations": []}', at=[point], type=kind) as (hook, _):
         assert not (await output(hook, call)).additional_context
 
 
@@ -138,8 +146,8 @@ async def test_a_provider_error_counts_as_its_severity(
     point: str, kind: str, on_fail: str, severity: float, is_closed: bool
 ) -> None:
     """AML-106: 10 fails closed, 0 fails open."""
-    call = told() if point == "tool_input" else giving("it")
-    with asked(b"{}", 503, at=[point], type=kind, on_fail=on_fail, error_severity=severity) as (hook, _):
+    call = build_input() if point == "tool_input" else build_output_input("it")
+    with guardrail_over_http(b"{}", 503, at=[point], type=kind, on_fail=on_fail, error_severity=severity) as (hook, _):
         said = await output(hook, call)
     assert said.outcome is not None and said.outcome["score"] == severity and "503" in said.outcome["error"]
     lenient = {"warn", "log", "skip"} | ({"escalate"} if point == "tool_input" else set())
@@ -153,7 +161,7 @@ async def test_a_provider_error_counts_as_its_severity(
 @run_async
 async def test_anything_but_a_score_is_a_provider_error(answer: bytes) -> None:
     """AML-106"""
-    with asked(answer) as (hook, _):
+    with guardrail_over_http(answer) as (hook, _):
         said = await output(hook)
     assert said.stop is not None and "could not judge" in said.stop
 
@@ -168,7 +176,7 @@ async def test_anything_but_a_score_is_a_provider_error(answer: bytes) -> None:
 @run_async
 async def test_an_answer_of_another_type_is_a_provider_error(answer: bytes, kind: str) -> None:
     """AML-106"""
-    with asked(answer, type=kind) as (hook, _):
+    with guardrail_over_http(answer, type=kind) as (hook, _):
         said = await output(hook)
     assert said.stop is not None and said.outcome is not None and "error" in said.outcome
 
@@ -182,10 +190,10 @@ def test_programs_judge_at_each_point(tmp_path: Path) -> None:
         hooks = hooks_of(settings(at=["tool_input", "tool_output"], kind="command", command=command))
         before, after = hooks
         assert (before.event, after.event) == ("pre_tool_use", "post_tool_use")
-        assert (await output(before, told({"q": "drop table"}))).stop is not None
-        assert (await output(before, told({"q": "select"}))).stop is None
-        assert "tool_output" in ((await output(after, giving("drop table"))).stop or "")
-        assert (await output(after, giving("fine"))).stop is None
+        assert (await output(before, build_input({"q": "drop table"}))).stop is not None
+        assert (await output(before, build_input({"q": "select"}))).stop is None
+        assert "tool_output" in ((await output(after, build_output_input("drop table"))).stop or "")
+        assert (await output(after, build_output_input("fine"))).stop is None
 
     asyncio.run(run())
 
@@ -215,8 +223,8 @@ def test_a_function_judges(tmp_path: Path) -> None:
     async def run() -> None:
         for name in ("plain", "waiting"):
             (hook,) = hooks_of(settings(kind="function", function=f"checks.py:{name}"), root=tmp_path)
-            assert (await output(hook, told({"city": "Bern"}))).stop is None
-            assert (await output(hook, told({"city": "Bern and Basel"}))).stop is not None
+            assert (await output(hook, build_input({"city": "Bern"}))).stop is None
+            assert (await output(hook, build_input({"city": "Bern and Basel"}))).stop is not None
             await hook.aclose()  # type: ignore[attr-defined]  # of guardrails
         (hook,) = hooks_of(settings(kind="function", function="checks.py:broken"), root=tmp_path)
         said = await output(hook)

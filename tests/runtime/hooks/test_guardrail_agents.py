@@ -9,8 +9,8 @@ import pytest
 
 from ferrule.contracts.hook import Hook, HookInput
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
-from tests.runtime.hooks.answering import answering
-from tests.runtime.hooks.guarding import hooks_of, output, settings, told
+from tests.runtime.hooks.fake_provider import running_provider
+from tests.runtime.hooks.guarding import build_input, hooks_of, output, settings
 from tests.spec.running_app import run_async
 
 BLOCKING = {"tool_calls": {"block_tools_on_input_fail": True}}
@@ -19,7 +19,7 @@ BLOCKING = {"tool_calls": {"block_tools_on_input_fail": True}}
 @pytest.fixture
 def url() -> Iterator[str]:
     """A provider that scores 8, for all."""
-    with answering(lambda body: b'{"score": 8}') as server:
+    with running_provider(lambda body: b'{"score": 8}') as server:
         yield server.url
 
 
@@ -38,7 +38,7 @@ async def stopped(hooks: tuple[Hook, ...], call: HookInput) -> str | None:
 @run_async
 async def _guarded(hooks: tuple[Hook, ...], expected: dict[str | None, bool]) -> None:
     for agent, is_guarded in expected.items():
-        assert (await stopped(hooks, told(agent=agent)) is not None) == is_guarded, agent
+        assert (await stopped(hooks, build_input(agent=agent)) is not None) == is_guarded, agent
 
 
 @pytest.mark.parametrize("agents, expected", [
@@ -79,20 +79,20 @@ def test_every_way_to_name_one_counts(block: Any, url: str) -> None:
 @run_async
 async def test_an_agent_may_only_be_stricter(said: dict[str, Any], code: str | None) -> None:
     """AML-92 in spirit: the lower threshold and the stricter act count; what cannot be understood blocks."""
-    with answering(lambda body: b'{"score": 8}') as server:
+    with running_provider(lambda body: b'{"score": 8}') as server:
         hooks = hooks_of(
             over_http(server.url, severity_threshold=9), agents={"desk": {"tool_input": [{"ref": "watch", **said}]}}
         )
-        assert await stopped(hooks, told(agent="desk")) == code
+        assert await stopped(hooks, build_input(agent="desk")) == code
 
 
 @run_async
 async def test_an_agent_may_be_stricter_than_a_warning() -> None:
     block = {"tool_input": [{"ref": "watch", "on_fail": "block"}, {"ref": "watch"}]}
-    with answering(lambda body: b'{"score": 8}') as server:
+    with running_provider(lambda body: b'{"score": 8}') as server:
         hooks = hooks_of(over_http(server.url, on_fail="warn"), agents={"desk": block})
-        assert await stopped(hooks, told(agent="desk")) == "guardrail_blocked"
-        assert await stopped(hooks, told()) is None
+        assert await stopped(hooks, build_input(agent="desk")) == "guardrail_blocked"
+        assert await stopped(hooks, build_input()) is None
 
 
 @pytest.mark.parametrize("block", [
@@ -103,18 +103,18 @@ async def test_an_agent_may_be_stricter_than_a_warning() -> None:
 @run_async
 async def test_a_guardrail_that_is_not_there_blocks_its_agent(block: Any) -> None:
     """AML-100 at run time: a declared protection is never skipped in silence. `watch` stands at the input alone."""
-    with answering(lambda body: b'{"score": 0}') as server:
+    with running_provider(lambda body: b'{"score": 0}') as server:
         hooks = hooks_of(over_http(server.url), agents={"desk": block, "other": {"tool_input": ["watch"]}})
-        assert await stopped(hooks, told(agent="desk")) == "guardrail_missing"
-        assert await stopped(hooks, told(agent="other")) is None
-        assert await stopped(hooks, told()) is None
+        assert await stopped(hooks, build_input(agent="desk")) == "guardrail_missing"
+        assert await stopped(hooks, build_input(agent="other")) is None
+        assert await stopped(hooks, build_input()) is None
 
 
 @run_async
 async def test_the_message_says_what_to_configure() -> None:
     """AML-100"""
     (gate,) = hooks_of(agents={"desk": {"tool_output": [{"ref": "pii"}]}})
-    said = await output(gate, told(agent="desk"))
+    said = await output(gate, build_input(agent="desk"))
     assert said.stop is not None
     for word in ("'desk'", "'pii'", '[[guardrails]] with id = "pii" and at = ["tool_output"]', "ferrule.toml"):
         assert word in said.stop
@@ -133,21 +133,21 @@ def test_agents_that_ask_for_nothing_here_cost_nothing(block: Any) -> None:
 async def test_a_run_whose_input_guardrail_fired_calls_nothing_more() -> None:
     """AML-104: every tool, in this run, of agents that say so."""
     answers = [b'{"score": 9, "reason": "bad"}']
-    with answering(lambda body: answers[0]) as server:
+    with running_provider(lambda body: answers[0]) as server:
         files: dict[str, Any] = {
             "strict": {"tool_input": ["watch"], **BLOCKING},
             "other": {"tool_input": ["watch"], **BLOCKING},
             "lax": {"tool_input": ["watch"]},
         }
         hooks = hooks_of(over_http(server.url), agents=files)
-        assert await stopped(hooks, told(agent="strict", run_id="r1")) == "guardrail_blocked"
+        assert await stopped(hooks, build_input(agent="strict", run_id="r1")) == "guardrail_blocked"
         answers[0] = b'{"score": 0}'
         for _ in range(3):
-            assert await stopped(hooks, told({"other": 1}, agent="strict", run_id="r1")) == "guardrail_fired"
-        assert await stopped(hooks, told(agent="other", run_id="r1")) == "guardrail_fired"
-        assert await stopped(hooks, told(agent="lax", run_id="r1")) is None
-        assert await stopped(hooks, told(run_id="r1")) is None
-        assert await stopped(hooks, told(agent="strict", run_id="r2")) is None
+            assert await stopped(hooks, build_input({"other": 1}, agent="strict", run_id="r1")) == "guardrail_fired"
+        assert await stopped(hooks, build_input(agent="other", run_id="r1")) == "guardrail_fired"
+        assert await stopped(hooks, build_input(agent="lax", run_id="r1")) is None
+        assert await stopped(hooks, build_input(run_id="r1")) is None
+        assert await stopped(hooks, build_input(agent="strict", run_id="r2")) is None
 
 
 @pytest.mark.parametrize("on_fail, point, is_blocked", [
@@ -158,12 +158,14 @@ async def test_a_run_whose_input_guardrail_fired_calls_nothing_more() -> None:
 async def test_what_counts_as_fired_on_the_input(on_fail: str, point: str, is_blocked: bool) -> None:
     """AML-104: whatever is done about it, and only at the input."""
     fired = FiredRuns()
-    with answering(lambda body: b'{"score": 9}') as server:
+    with running_provider(lambda body: b'{"score": 9}') as server:
         *_, hook = hooks_of(
             over_http(server.url, on_fail=on_fail, at=[point]),
             agents={"desk": {point: ["watch"], **BLOCKING}}, fired=fired,
         )  # fmt: skip
-        await output(hook, told(agent="desk", run_id="r1", result=None if point == "tool_input" else {"content": []}))
+        await output(
+            hook, build_input(agent="desk", run_id="r1", result=None if point == "tool_input" else {"content": []})
+        )
     assert (fired.find("r1") is not None) == is_blocked
 
 
@@ -173,8 +175,8 @@ async def test_the_agents_own_runtime_may_say_that_its_guardrail_fired() -> None
     fired = FiredRuns()
     gate, late = hooks_of(agents={"desk": {"input": [{"ref": "pii-scan"}], **BLOCKING}}, fired=fired)
     assert (gate.event, late.event) == ("pre_tool_use", "permission_decision")
-    assert await stopped((gate,), told(agent="desk", run_id="r1")) is None
+    assert await stopped((gate,), build_input(agent="desk", run_id="r1")) is None
     fired.mark("r1", "pii-scan", "a card number")
-    said = await output(gate, told(agent="desk", run_id="r1"))
+    said = await output(gate, build_input(agent="desk", run_id="r1"))
     assert said.stop_code == "guardrail_fired" and "'pii-scan'" in (said.stop or "")
-    assert await stopped((gate,), told(agent="desk", run_id="r2")) is None
+    assert await stopped((gate,), build_input(agent="desk", run_id="r2")) is None

@@ -17,7 +17,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.runtime.hooks.guardrail_set import order_hooks
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import ScriptedApprover, memory_app
-from tests.runtime.hooks.answering import answering
+from tests.runtime.hooks.fake_provider import running_provider
 from tests.runtime.hooks.guarding import ENV, hooks_of, program, settings
 from tests.spec.running_app import (
     BERN,
@@ -39,7 +39,7 @@ async def guarded(
     answer: Callable[[dict[str, Any]], Any], *tools: Any, gives: Any = "done", **said: Any
 ) -> AsyncIterator[RunningApp]:
     """One tool behind one guardrail over HTTP that answers by a function of what it is told."""
-    with answering(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
+    with running_provider(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
         hooks = hooks_of(settings(kind="http", url=server.url, secret_env="GUARD_SECRET", **said))
         async with running_app(*tools, default=gives, hooks=hooks) as on:
             yield on
@@ -181,7 +181,7 @@ async def test_a_later_guardrail_sees_what_an_earlier_one_left() -> None:
         seen.append(told["output"])
         return {"text": "[clean]", "changed": True} if told["guardrail_id"] == "wash" else {"score": 0}
 
-    with answering(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
+    with running_provider(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
         common: dict[str, Any] = {
             "kind": "http",
             "url": server.url,
@@ -209,7 +209,7 @@ async def test_a_later_guardrail_sees_what_an_earlier_one_left() -> None:
 @run_async
 async def test_nothing_a_hook_slips_in_passes_unjudged(event: str) -> None:
     """Guardrails come after all hooks, wherever those were registered."""
-    with answering(lambda body: msgspec.json.encode({"score": 9 if b"smuggled" in body else 0})) as server:
+    with running_provider(lambda body: msgspec.json.encode({"score": 9 if b"smuggled" in body else 0})) as server:
         guardrails = hooks_of(
             settings(kind="http", url=server.url, secret_env="GUARD_SECRET", at=["tool_input", "tool_output"])
         )
@@ -292,7 +292,7 @@ async def test_sensitive_arguments_are_not_shown_and_stay_what_they_are() -> Non
 @asynccontextmanager
 async def desk(more: str, answer: Callable[[dict[str, Any]], Any], **shop_says: str) -> AsyncIterator[App]:
     """The agent `desk` with two tools; `more` is what its file says about guardrails."""
-    with answering(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
+    with running_provider(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
         guardrail = settings(kind="http", url=server.url, secret_env="GUARD_SECRET")
         async with memory_app(
             definitions=shop(more=more, **shop_says),

@@ -14,7 +14,7 @@ from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.post import is_authentic
 from ferrule.runtime.hooks.http import MAX_ANSWER_BYTES, HttpReach
 from tests.infra.network.servers import open_client
-from tests.runtime.hooks.answering import answering, saying
+from tests.runtime.hooks.fake_provider import running_provider, running_raw_server
 
 SECRET = "a secret of some length"
 
@@ -28,7 +28,7 @@ def ask(url: str, message: bytes = b"{}", timeout_seconds: float = 10.0) -> byte
 
 
 def test_a_question_arrives_signed_and_its_answer_comes_back() -> None:
-    with answering(lambda body: body[::-1]) as server:
+    with running_provider(lambda body: body[::-1]) as server:
         assert ask(server.url, b"abc") == b"cba"
     (asked,) = server.asked
     assert asked.path == "/ask?team=a"
@@ -38,7 +38,10 @@ def test_a_question_arrives_signed_and_its_answer_comes_back() -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500])
 def test_anything_but_a_success_is_a_failure_and_no_redirect_is_followed(status: int) -> None:
-    with answering() as elsewhere, answering(lambda body: b"s3cret", status, Location=elsewhere.url) as server:
+    with (
+        running_provider() as elsewhere,
+        running_provider(lambda body: b"s3cret", status, Location=elsewhere.url) as server,
+    ):
         with pytest.raises(HookFailed, match=f"127.0.0.1 answered {status}") as failed:
             ask(server.url)
         assert len(server.asked) == 1 and elsewhere.asked == []
@@ -54,12 +57,12 @@ def test_anything_but_a_success_is_a_failure_and_no_redirect_is_followed(status:
     ],
 )
 def test_answers_come_in_several_shapes_and_need_no_closed_connection(raw: bytes) -> None:
-    with saying(raw, closes=False) as url:
+    with running_raw_server(raw, closes=False) as url:
         assert ask(url) == b"{}"
 
 
 def test_an_answer_may_end_with_its_connection() -> None:
-    with saying(b"HTTP/1.0 200 OK\r\n\r\n{}") as url:
+    with running_raw_server(b"HTTP/1.0 200 OK\r\n\r\n{}") as url:
         assert ask(url) == b"{}"
 
 
@@ -86,12 +89,15 @@ def test_an_answer_may_end_with_its_connection() -> None:
     ],
 )
 def test_what_is_no_answer_is_a_failure(raw: bytes) -> None:
-    with saying(raw) as url, pytest.raises(HookFailed):
+    with running_raw_server(raw) as url, pytest.raises(HookFailed):
         ask(url)
 
 
 def test_an_address_has_a_deadline() -> None:
-    with saying(b"HTTP/1.1 200 OK\r\n", closes=False) as url, pytest.raises(HookFailed, match=r"within 0\.1 s"):
+    with (
+        running_raw_server(b"HTTP/1.1 200 OK\r\n", closes=False) as url,
+        pytest.raises(HookFailed, match=r"within 0\.1 s"),
+    ):
         ask(url, timeout_seconds=0.1)
 
 
@@ -102,7 +108,7 @@ def test_a_private_address_that_is_not_listed_gets_nothing() -> None:
         with pytest.raises(HookFailed, match="not a public address"):
             await reach.ask(b"{}")
 
-    with answering() as server:
+    with running_provider() as server:
         asyncio.run(story(server.server_port))
         assert server.asked == []
 

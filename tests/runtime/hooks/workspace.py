@@ -13,7 +13,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.hooks.builtin import build_hooks
 from ferrule.settings import HookSettings
 from ferrule.testing import memory_app
-from tests.runtime.hooks.answering import local_client
+from tests.runtime.hooks.fake_provider import local_client
 
 ENV = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "HOOK_SECRET": "a secret of some length", "OTHER": "s3cret"}
 RAN: list[str] = []
@@ -26,7 +26,7 @@ async def look(city: str) -> str:
     return f"seen {city}"
 
 
-def made(root: Path, **said: Any) -> Hook:
+def build_hook(root: Path, **said: Any) -> Hook:
     """The one hook of these settings."""
     usual: dict[str, Any] = {"id": "guard", "event": "pre_tool_use", "timeout_seconds": 10.0}
     (one,) = build_hooks([HookSettings(**(usual | said))], root, ENV, local_client)

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import NamedTuple
 
 
-class Got(NamedTuple):
+class ReceivedNotice(NamedTuple):
     """One request as it came."""
 
     path: str
@@ -17,7 +17,7 @@ class Got(NamedTuple):
     body: bytes
 
 
-class Receiver(HTTPServer):
+class FakeReceiver(HTTPServer):
     """Answers with the given statuses in turn, the last one for ever, and keeps what it got."""
 
     request_queue_size = 128
@@ -25,7 +25,7 @@ class Receiver(HTTPServer):
     def __init__(self, *statuses: int) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.statuses = list(statuses or (204,))
-        self.got: list[Got] = []
+        self.got: list[ReceivedNotice] = []
 
     @property
     def url(self) -> str:
@@ -35,9 +35,9 @@ class Receiver(HTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server = self.server
-        assert isinstance(server, Receiver)
+        assert isinstance(server, FakeReceiver)
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        server.got.append(Got(self.path, dict(self.headers.items()), body))
+        server.got.append(ReceivedNotice(self.path, dict(self.headers.items()), body))
         status = server.statuses.pop(0) if len(server.statuses) > 1 else server.statuses[0]
         self.send_response(status)
         if 300 <= status < 400:
@@ -49,9 +49,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def receiving(*statuses: int) -> Iterator[Receiver]:
+def running_receiver(*statuses: int) -> Iterator[FakeReceiver]:
     """A receiver that runs for the length of a `with` block."""
-    with Receiver(*statuses) as server:
+    with FakeReceiver(*statuses) as server:
         thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01))
         thread.start()
         try:

@@ -20,7 +20,7 @@ from ferrule.infra.network.guard import Forbidden, Guard, is_public, parse_targe
 from ferrule.infra.network.post import is_authentic, sign
 from ferrule.runtime.notifiers.builtin import NOTIFIERS
 from ferrule.runtime.notifiers.webhook import WebhookNotifier
-from tests.runtime.notifiers.receiver import receiving
+from tests.runtime.notifiers.receiver import running_receiver
 
 SECRET = b"a secret of some length"
 NOTICE: dict[str, Any] = {"id": "inv_1.5", "invocation_id": "inv_1", "tool_id": "refund"}
@@ -38,7 +38,7 @@ def send(url: str, guard: Guard | None = None, **options: Any) -> None:
 
 
 def test_a_notice_arrives_once_signed_and_whole() -> None:
-    with receiving() as receiver:
+    with running_receiver() as receiver:
         send(receiver.url)
     (got,) = receiver.got
     assert got.path == "/hook?team=a"
@@ -55,7 +55,7 @@ def test_a_notice_arrives_once_signed_and_whole() -> None:
     [(500, False), (503, False), (429, False), (408, False), (400, True), (404, True), (301, True)],
 )
 def test_a_refusal_says_whether_trying_again_helps(status: int, is_final: bool) -> None:
-    with receiving(status) as receiver, pytest.raises(NoticeUndelivered, match=str(status)) as refused:
+    with running_receiver(status) as receiver, pytest.raises(NoticeUndelivered, match=str(status)) as refused:
         send(receiver.url)
     assert refused.value.is_final == is_final
     assert len(receiver.got) == 1, "a redirect is not followed"
@@ -93,7 +93,7 @@ def test_a_receiver_that_dawdles_is_cut_off() -> None:
 
 def test_tls_is_spoken_with_the_name_that_was_asked_for() -> None:
     """A receiver without a certificate for its name gets nothing."""
-    with receiving() as receiver, pytest.raises(NoticeUndelivered):
+    with running_receiver() as receiver, pytest.raises(NoticeUndelivered):
         send(receiver.url.replace("http://", "https://"))
     assert receiver.got == []
 
@@ -109,7 +109,7 @@ def test_nothing_goes_to_private_addresses_unless_the_host_is_listed(address: st
 
 
 def test_an_unlisted_private_address_is_refused_for_good_and_nothing_is_sent() -> None:
-    with receiving() as receiver, pytest.raises(NoticeUndelivered, match="not a public address") as refused:
+    with running_receiver() as receiver, pytest.raises(NoticeUndelivered, match="not a public address") as refused:
         url = f"https://hooks.example.com:{receiver.server_port}/"
         send(url, Guard(resolver=lambda host, port: ["127.0.0.1"]))
     assert refused.value.is_final

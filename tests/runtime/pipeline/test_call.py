@@ -11,7 +11,7 @@ from ferrule.model.journal import Mutation
 from ferrule.model.lifecycle import IllegalTransition
 from ferrule.runtime.pipeline.call import Call, CallOptions, Recorded, place_of
 from ferrule.runtime.pipeline.call_parts import CallFlight, CallInputs
-from tests.runtime.pipeline.overtime import ended, overtime
+from tests.runtime.pipeline.slow_tools import app_of_slow_tools, describe_end
 from tests.spec.running_app import run_async
 
 TIMED_OUT = ("timed_out", "timeout", "timeout")
@@ -21,11 +21,11 @@ TIMED_OUT = ("timed_out", "timeout", "timeout")
 @run_async
 async def test_a_time_limit_that_is_none_is_over(limit: float) -> None:
     """AT-210: by itself and in a batch alike; its tool does not run."""
-    async with overtime() as (_, surface):
-        assert ended(await surface.call("act", timeout_seconds=limit)) == TIMED_OUT
+    async with app_of_slow_tools() as (_, surface):
+        assert describe_end(await surface.call("act", timeout_seconds=limit)) == TIMED_OUT
         batch = await surface.call_many([{"name": "act", "timeout_seconds": limit}])
-        assert ended(batch[0]) == TIMED_OUT
-        assert ended(await surface.call("act", timeout_seconds=float("inf")))[0] == "succeeded"
+        assert describe_end(batch[0]) == TIMED_OUT
+        assert describe_end(await surface.call("act", timeout_seconds=float("inf")))[0] == "succeeded"
 
 
 def planned(**said: Any) -> Call:

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers, find_problem
-from tests.runtime.pipeline.overtime import overtime
+from tests.runtime.pipeline.slow_tools import app_of_slow_tools
 from tests.spec.running_app import run_async
 
 
@@ -17,7 +17,7 @@ from tests.spec.running_app import run_async
 @run_async
 async def test_changes_of_calls_that_overlap_never_race(policy: Any) -> None:
     """AT-118, AT-175: beside one another, or inside of calls that are."""
-    async with overtime(scheduler=SchedulerPolicy(context_modifier_policy=policy)) as (_app, surface):
+    async with app_of_slow_tools(scheduler=SchedulerPolicy(context_modifier_policy=policy)) as (_app, surface):
         for name in ("keep", "through"):
             for order in ((0.01, 0.02), (0.02, 0.01)):
                 calls = [surface.call(name, {"value": number, "seconds": wait}) for number, wait in enumerate(order)]

@@ -16,7 +16,16 @@ from ferrule.runtime.pipeline.redaction import RedactingFilter, guard_logs
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.redaction.sensitive_input import Mask
 from tests.runtime.pipeline.arguments.contracts import fields, tool
-from tests.runtime.pipeline.guarded import ANY, GITHUB, KNOWN, SECRET, guarded, is_clean, kept, spelled
+from tests.runtime.pipeline.secret_scene import (
+    ANY,
+    GITHUB,
+    KNOWN,
+    SECRET,
+    is_clean,
+    list_spellings_of,
+    read_stored,
+    scene_with_secrets,
+)
 from tests.spec.running_app import make_tool, run_async, running_app
 
 ASK = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
@@ -30,7 +39,7 @@ async def test_of_a_call_that_leads_nowhere_only_the_names_of_its_arguments_are_
         for sent in ({"password": "hunter2", "to": {"hunter2": ["hunter2"]}}, b'["hunter2"]', b"hunter2"):
             failed = await on.call(name, sent)
             assert failed.error is not None and failed.error.error_class == "unknown_tool"
-        everything = await kept(on)
+        everything = await read_stored(on)
         assert b"hunter2" not in everything
         assert b'{"password":"[REDACTED]","to":"[REDACTED]"}' in everything
 
@@ -39,7 +48,7 @@ async def test_of_a_call_that_leads_nowhere_only_the_names_of_its_arguments_are_
 async def test_a_known_secret_in_an_ordinary_argument_is_run_and_not_stored() -> None:
     """AT-84, AT-253, AT-271"""
     arguments = {"note": f"use {SECRET}", "header": base64.b64encode(f"x:{SECRET}".encode()).decode(), "more": [GITHUB]}
-    async with guarded(make_tool(schema=ANY, is_read_only=True), make_tool("act", ANY)) as on:
+    async with scene_with_secrets(make_tool(schema=ANY, is_read_only=True), make_tool("act", ANY)) as on:
         for name in ("search", "act"):
             result = await on.call(name, arguments)
             assert on.executor.ran[-1].arguments == arguments
@@ -49,13 +58,13 @@ async def test_a_known_secret_in_an_ordinary_argument_is_run_and_not_stored() ->
         assert await is_clean(on)
         for level in ("standard", "full"):
             told = msgspec.json.encode([event.to_record() for event in await on.read_events(level=level)])
-            assert not any(form in told for form in spelled(SECRET) + spelled(GITHUB))
+            assert not any(form in told for form in list_spellings_of(SECRET) + list_spellings_of(GITHUB))
             assert (b"[REDACTED]" in told) == (level == "full")
 
 
 @run_async
 async def test_arguments_for_a_tool_that_does_not_exist_are_cleaned_too() -> None:
-    async with guarded(make_tool()) as on:
+    async with scene_with_secrets(make_tool()) as on:
         result = await on.call("nonesuch", {"token": SECRET, "deep": {SECRET: [GITHUB]}})
         assert result.error is not None
         assert await is_clean(on)
@@ -94,7 +103,7 @@ def test_a_sensitive_value_that_is_repeated_elsewhere_is_taken_out_there_too() -
 async def test_an_approved_call_runs_with_the_true_value() -> None:
     """What people see has no secret in it, and what runs has."""
     arguments = {"command": f"curl -H 'X-Key: {SECRET}' https://shop.example", "n": 1}
-    async with guarded(make_tool("act", ANY), policy=ASK) as on:
+    async with scene_with_secrets(make_tool("act", ANY), policy=ASK) as on:
         pending = await on.park("act", arguments)
         assert await is_clean(on)
         seen: list[Any] = []
@@ -113,7 +122,7 @@ async def test_an_approved_call_runs_with_the_true_value() -> None:
 
 @run_async
 async def test_an_approver_may_change_what_stands_beside_a_secret() -> None:
-    async with guarded(make_tool("act", ANY), policy=ASK) as on:
+    async with scene_with_secrets(make_tool("act", ANY), policy=ASK) as on:
         await on.park("act", {"token": SECRET, "n": 1})
         result = await on.answer({"token": "[REDACTED]", "n": 2})
         assert result.status == "succeeded"
@@ -123,7 +132,7 @@ async def test_an_approver_may_change_what_stands_beside_a_secret() -> None:
 
 @run_async
 async def test_a_secret_that_an_approver_types_is_not_stored_either() -> None:
-    async with guarded(make_tool("act", ANY), policy=ASK) as on:
+    async with scene_with_secrets(make_tool("act", ANY), policy=ASK) as on:
         await on.park("act", {"n": 1})
         result = await on.answer({"token": SECRET})
         assert result.status == "succeeded"
@@ -135,7 +144,7 @@ async def test_a_secret_that_an_approver_types_is_not_stored_either() -> None:
 async def test_a_call_that_waits_while_it_runs_goes_on_with_the_true_value() -> None:
     """Its first row was written before anybody knew that it would wait."""
     script = {"shop.act": [Waiting(message="how many?", state=b"state"), "done"]}
-    async with guarded(make_tool("act", ANY), script=script) as on:
+    async with scene_with_secrets(make_tool("act", ANY), script=script) as on:
         await on.park("act", {"token": SECRET})
         assert await is_clean(on)
         payloads = [row.inputs() for row in await on.app.store.rows_after(0, 100)]
@@ -150,7 +159,7 @@ async def test_errors_lose_sensitive_values_in_every_spelling() -> None:
     contract = {"sensitive_fields": ["token"]}
     said = f"401 for {base64.b64encode(f'ada:{secret}'.encode()).decode()} and {secret.encode().hex()}"
     failed = ExecutionFailed("execution_failed", said)
-    async with guarded(make_tool("act", ANY, input_contract=contract), script={"shop.act": failed}) as on:
+    async with scene_with_secrets(make_tool("act", ANY, input_contract=contract), script={"shop.act": failed}) as on:
         result = await on.call("act", {"token": secret})
         assert result.error is not None
         assert result.error.message.count("[REDACTED]") == 2
@@ -191,7 +200,7 @@ def test_log_lines_have_no_secrets() -> None:
             logger.exception("failed", stack_info=True)
 
     text = lines(KNOWN, log)
-    assert not any(form.decode() in text for form in (*spelled(SECRET), *spelled(GITHUB)))
+    assert not any(form.decode() in text for form in (*list_spellings_of(SECRET), *list_spellings_of(GITHUB)))
     assert text.count("[REDACTED]") >= 5
     assert "Traceback" in text
 

@@ -22,7 +22,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.result import Pending
 from ferrule.runtime.pipeline.live import LiveCall
-from tests.runtime.pipeline.overtime import overtime, under_way, until
+from tests.runtime.pipeline.slow_tools import app_of_slow_tools, start_call, wait_until
 
 _CALLS = 20_000 if os.environ.get("FERRULE_SOAK") else 60
 _NOISE = 40_000
@@ -36,26 +36,26 @@ def called(tool: str, **arguments: Any) -> Kind:
 
 
 async def _canceled(app: App, surface: SurfaceHandle) -> None:
-    task, call = await under_way(app, surface.call("idle"))
+    task, call = await start_call(app, surface.call("idle"))
     await surface.cancel(call)
     await task
 
 
 async def _discarded(app: App, surface: SurfaceHandle) -> None:
-    task, call = await under_way(app, surface.call("idle"))
+    task, call = await start_call(app, surface.call("idle"))
     surface.discard([call])
     await task
 
 
 async def _left(app: App, surface: SurfaceHandle) -> None:
-    task, _ = await under_way(app, surface.call("idle"))
+    task, _ = await start_call(app, surface.call("idle"))
     task.cancel()
     await asyncio.wait([task])
 
 
 async def _in_background(app: App, surface: SurfaceHandle) -> None:
     assert isinstance(await surface.call("wander", {"seconds": 0.001}), Pending)
-    await until(lambda: not app.services.live.calls)
+    await wait_until(lambda: not app.services.live.calls)
 
 
 async def _followed(app: App, surface: SurfaceHandle) -> None:
@@ -96,7 +96,7 @@ KINDS: dict[str, Kind] = {
 def test_a_call_leaves_nothing_behind(kind: str, tmp_path: Path) -> None:
     async def go() -> None:
         store: Any = SqliteStore(tmp_path / "ledger.db", Ed25519PrivateKey.generate())
-        async with overtime(store=store) as (app, surface):
+        async with app_of_slow_tools(store=store) as (app, surface):
             await _many(kind, app, surface, _CALLS // 3)
             tracemalloc.start()
             await _many(kind, app, surface, 20)  # what is made once for every tracing
@@ -122,7 +122,7 @@ async def _many(kind: str, app: App, surface: SurfaceHandle, number: int) -> Non
 
 async def _memory(app: App) -> int:
     await app.store.flush()
-    await until(lambda: not app.services.live.calls and not app.services.live._spawned)
+    await wait_until(lambda: not app.services.live.calls and not app.services.live._spawned)
     await asyncio.sleep(0.06)  # timers
     gc.collect()
     return tracemalloc.get_traced_memory()[0]

@@ -19,7 +19,17 @@ from ferrule.model.story import Story
 from ferrule.runtime.functions.threads import DEFAULT_SIZE
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.pulse import surface_call
-from tests.runtime.pipeline.overtime import ALLOW, BEGUN, HELD, TOOLS, ended, news, overtime, under_way, until
+from tests.runtime.pipeline.slow_tools import (
+    ALLOW,
+    BEGUN,
+    HELD,
+    TOOLS,
+    app_of_slow_tools,
+    describe_end,
+    list_news,
+    start_call,
+    wait_until,
+)
 from tests.spec.running_app import FunctionHook, run_async
 
 CANCELED = ("canceled", "canceled", "user_interruption")
@@ -30,51 +40,51 @@ ASKS = ALLOW + '[[rules]]\nid = "ask"\ndecision = "ask"\ntool = "*.act"\n'
 @run_async
 async def test_a_tool_that_can_be_stopped_is(tool: str) -> None:
     """AT-206, AT-207, AT-208: asked, heard and ended are three facts."""
-    async with overtime() as (app, surface):
-        task, call = await under_way(app, surface.call(tool, {"seconds": 10}))
+    async with app_of_slow_tools() as (app, surface):
+        task, call = await start_call(app, surface.call(tool, {"seconds": 10}))
         told = await surface.cancel(call, "not needed any more")
         assert told is not None and (told.outcome, told.is_acknowledged, told.is_supported) == ("canceled", True, True)
-        assert ended(await task) == CANCELED
-        assert await news(app, call) == ["cancel_requested", "cancel_acknowledged"]
+        assert describe_end(await task) == CANCELED
+        assert await list_news(app, call) == ["cancel_requested", "cancel_acknowledged"]
         late = await surface.cancel(call)
         assert late is not None and late.outcome == "cancel_failed"
-        assert (await news(app, call))[2:] == ["cancel_requested", "cancel_failed"]
+        assert (await list_news(app, call))[2:] == ["cancel_requested", "cancel_failed"]
 
 
 @pytest.mark.parametrize("tool", ["toil", "ignore"])
 @run_async
 async def test_a_tool_that_does_not_stop_gives_its_real_result(tool: str) -> None:
     """AT-205, AT-206, AT-207: requested without acknowledged; the outcome is `cancel_failed`; the result is delivered."""
-    async with overtime() as (app, surface):
-        task, call = await under_way(app, surface.call(tool))
+    async with app_of_slow_tools() as (app, surface):
+        task, call = await start_call(app, surface.call(tool))
         told = await surface.cancel(call, within=0.05)
         assert told is not None and (told.outcome, told.is_acknowledged) == ("requested", False)
         assert told.is_supported is (tool == "ignore")
-        assert await news(app, call) == ["cancel_requested"]
+        assert await list_news(app, call) == ["cancel_requested"]
         HELD.set()
-        assert ended(await task) == ("succeeded", None, None)
-        assert await news(app, call) == ["cancel_requested", "cancel_failed"]
+        assert describe_end(await task) == ("succeeded", None, None)
+        assert await list_news(app, call) == ["cancel_requested", "cancel_failed"]
 
 
 @run_async
 async def test_a_thread_that_listens_stops() -> None:
     """AT-206: it cannot be stopped, but it can stop."""
-    async with overtime() as (app, surface):
-        task, call = await under_way(app, surface.call("listen"))
+    async with app_of_slow_tools() as (app, surface):
+        task, call = await start_call(app, surface.call("listen"))
         told = await surface.cancel(call)
         assert told is not None and told.outcome == "canceled"
-        assert ended(await task) == CANCELED
+        assert describe_end(await task) == CANCELED
 
 
 @pytest.mark.parametrize("tool", ["trip", "stumble"])
 @run_async
 async def test_a_tool_that_fails_while_it_is_stopped_has_failed(tool: str) -> None:
     """AT-207: and the caller's task is as if nobody had ever cancelled it."""
-    async with overtime() as (app, surface):
-        task, call = await under_way(app, surface.call(tool))
+    async with app_of_slow_tools() as (app, surface):
+        task, call = await start_call(app, surface.call(tool))
         told = await surface.cancel(call)
         assert told is not None and told.outcome == "cancel_failed"
-        assert ended(await task) == ("failed", "execution_failed", None)
+        assert describe_end(await task) == ("failed", "execution_failed", None)
         assert task.cancelling() == 0
 
 
@@ -82,9 +92,9 @@ async def test_a_tool_that_fails_while_it_is_stopped_has_failed(tool: str) -> No
 @run_async
 async def test_requests_to_stop_on_top_of_each_other(then: str) -> None:
     """AT-206: each is on record; the call ends once, with what really became of it."""
-    async with overtime() as (app, surface):
+    async with app_of_slow_tools() as (app, surface):
         seconds = 0.2 if then == "a timeout" else None
-        task, call = await under_way(app, surface.call("toil", timeout_seconds=seconds))
+        task, call = await start_call(app, surface.call("toil", timeout_seconds=seconds))
         await surface.cancel(call, within=0)
         if then == "another request":
             await surface.cancel(call, within=0)
@@ -93,51 +103,51 @@ async def test_requests_to_stop_on_top_of_each_other(then: str) -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
         else:
-            assert ended(await task) == ("timed_out", "timeout", "timeout")
+            assert describe_end(await task) == ("timed_out", "timeout", "timeout")
         HELD.set()
         outcome = await surface.result(call, wait=5)
         assert isinstance(outcome, Result) and outcome.status == ("timed_out" if then == "a timeout" else "succeeded")
-        await until(lambda: not app.services.live._spawned)
+        await wait_until(lambda: not app.services.live._spawned)
         requests = 2 if then == "another request" else 1
         expected = ["cancel_requested"] * requests + ["cancel_failed"] + ["late_result"] * (then == "a timeout")
-        assert await news(app, call) == expected
+        assert await list_news(app, call) == expected
 
 
 @run_async
 async def test_what_waits_its_turn_can_always_be_canceled() -> None:
     """AT-209: whatever its tool supports; whoever waits behind it gets its turn."""
-    async with overtime() as (app, surface):
-        first, _one = await under_way(app, surface.call("toil"))
-        second, two = await under_way(app, surface.call("toil"), "queued")
-        third, _three = await under_way(app, surface.call("act"), "queued")
+    async with app_of_slow_tools() as (app, surface):
+        first, _one = await start_call(app, surface.call("toil"))
+        second, two = await start_call(app, surface.call("toil"), "queued")
+        third, _three = await start_call(app, surface.call("act"), "queued")
         told = await surface.cancel(two)
         assert told is not None and told.outcome == "canceled"
-        assert ended(await second) == CANCELED
+        assert describe_end(await second) == CANCELED
         HELD.set()
         assert [(await task).status for task in (first, third)] == ["succeeded", "succeeded"]
-        assert await news(app, two) == ["cancel_requested", "cancel_acknowledged"]
+        assert await list_news(app, two) == ["cancel_requested", "cancel_acknowledged"]
 
 
 @run_async
 async def test_what_waits_for_a_person_can_always_be_canceled() -> None:
     """AT-209: for an approval, and for an answer to a tool that asked."""
-    async with overtime(policy=ASKS) as (app, surface):
+    async with app_of_slow_tools(policy=ASKS) as (app, surface):
         for tool in ("act", "ask"):
             pending = await surface.call(tool)
             assert isinstance(pending, Pending)
             told = await surface.cancel(pending.invocation_id, "never mind")
             assert told is not None and (told.outcome, told.state) == ("canceled", "canceled")
-            assert ended(await surface.result(pending.invocation_id)) == CANCELED
-            assert await news(app, pending.invocation_id) == ["cancel_requested", "cancel_acknowledged"]
+            assert describe_end(await surface.result(pending.invocation_id)) == CANCELED
+            assert await list_news(app, pending.invocation_id) == ["cancel_requested", "cancel_acknowledged"]
 
 
 @run_async
 async def test_a_tool_that_would_ask_after_it_was_told_to_stop_is_canceled() -> None:
     """AT-209: nobody is asked for what nobody wants."""
-    async with overtime() as (app, surface):
-        task, call = await under_way(app, surface.call("doubt"))
+    async with app_of_slow_tools() as (app, surface):
+        task, call = await start_call(app, surface.call("doubt"))
         told = await surface.cancel(call)
-        assert told is not None and told.outcome == "canceled" and ended(await task) == CANCELED
+        assert told is not None and told.outcome == "canceled" and describe_end(await task) == CANCELED
 
 
 @pytest.mark.parametrize("tool", ["act", "work", "toil", "look", "stare"])
@@ -156,7 +166,7 @@ async def test_nothing_begins_that_was_told_to_stop_before(tool: str) -> None:
 async def _canceled_after(steps: int, tool: str) -> str:
     """Where the call was then."""
     before = len(BEGUN)
-    async with overtime(records_behind=False) as (app, surface):
+    async with app_of_slow_tools(records_behind=False) as (app, surface):
         arguments: Any = {} if tool == "toil" else {"seconds": 0.2}
         running = await surface.begin(tool, arguments)
         for _ in range(steps):
@@ -165,14 +175,17 @@ async def _canceled_after(steps: int, tool: str) -> str:
         live = app.services.live.calls[call]
         stage = live.stage
         if stage == "running" and tool in ("toil", "stare") and steps % 2:
-            await until(lambda: len(BEGUN) > before)
+            await wait_until(lambda: len(BEGUN) > before)
         live.ask_to_stop(Cancel())
         HELD.set()
         (outcome,) = await asyncio.wait_for(running.wait(), 3)
         is_thread = len(BEGUN) > before  # a thread that has begun is not called canceled, one that is never begins
-        assert ended(outcome) == (("succeeded", None, None) if is_thread else CANCELED)
-        assert (await app.store.rows_of(call))[-1].outcome == ended(outcome)[0]
-        assert await news(app, call) == ["cancel_requested", "cancel_failed" if is_thread else "cancel_acknowledged"]
+        assert describe_end(outcome) == (("succeeded", None, None) if is_thread else CANCELED)
+        assert (await app.store.rows_of(call))[-1].outcome == describe_end(outcome)[0]
+        assert await list_news(app, call) == [
+            "cancel_requested",
+            "cancel_failed" if is_thread else "cancel_acknowledged",
+        ]
         return stage
 
 
@@ -180,24 +193,27 @@ async def _canceled_after(steps: int, tool: str) -> str:
 @run_async
 async def test_a_discarded_call_ends_at_once_whatever_its_tool_does(tool: str) -> None:
     """AT-176, AT-177, AT-208: what the tool gives later is recorded and not delivered."""
-    async with overtime() as (app, surface):
+    async with app_of_slow_tools() as (app, surface):
         arguments: Any = {} if tool in ("toil", "ignore") else {"seconds": 0.2}
-        task, call = await under_way(app, surface.call(tool, arguments))
+        task, call = await start_call(app, surface.call(tool, arguments))
         surface.discard([call], "another turn")
         outcome = await asyncio.wait_for(task, 0.15)
-        assert ended(outcome) == ("discarded", "streaming_fallback_discarded", "fallback") and outcome.synthetic
+        assert describe_end(outcome) == ("discarded", "streaming_fallback_discarded", "fallback") and outcome.synthetic
         is_stopped = tool in ("look", "watch", "act", "work")
-        assert await news(app, call) == ["cancel_requested", "cancel_acknowledged" if is_stopped else "cancel_failed"]
+        assert await list_news(app, call) == [
+            "cancel_requested",
+            "cancel_acknowledged" if is_stopped else "cancel_failed",
+        ]
         HELD.set()
-        await until(lambda: not app.services.live._spawned)
-        assert (await news(app, call))[2:] == [] if is_stopped else ["late_result"]
-        assert ended(await surface.result(call))[0] == "discarded"
+        await wait_until(lambda: not app.services.live._spawned)
+        assert (await list_news(app, call))[2:] == [] if is_stopped else ["late_result"]
+        assert describe_end(await surface.result(call))[0] == "discarded"
 
 
 @run_async
 async def test_a_caller_who_leaves_stops_what_can_be_stopped_and_nothing_else() -> None:
     """AT-208: a thread goes on, and how it ended is on record."""
-    async with overtime() as (app, surface):
+    async with app_of_slow_tools() as (app, surface):
         for tool, expected in (
             ("work", "canceled"),
             ("look", "canceled"),
@@ -205,7 +221,7 @@ async def test_a_caller_who_leaves_stops_what_can_be_stopped_and_nothing_else() 
             ("stare", "succeeded"),
         ):
             arguments: Any = {} if tool == "toil" else {"seconds": 10.0 if tool != "stare" else 0.2}
-            task, call = await under_way(app, surface.call(tool, arguments))
+            task, call = await start_call(app, surface.call(tool, arguments))
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -219,14 +235,14 @@ async def test_a_caller_who_leaves_stops_what_can_be_stopped_and_nothing_else() 
 @run_async
 async def test_a_call_in_the_background_can_be_canceled(tool: str) -> None:
     """AT-206: and until then it holds what it may hold."""
-    async with overtime() as (app, surface):
+    async with app_of_slow_tools() as (app, surface):
         pending = await surface.call(tool, {"seconds": 10})
         assert isinstance(pending, Pending) and pending.state == "running"
-        behind, _ = await under_way(app, surface.call("act"), "queued")  # alone in its lane, and the lane is not free
+        behind, _ = await start_call(app, surface.call("act"), "queued")  # alone in its lane, and the lane is not free
         told = await surface.cancel(pending.invocation_id)
         assert told is not None and told.outcome == "canceled"
-        assert ended(await surface.result(pending.invocation_id)) == CANCELED
-        assert ended(await behind)[0] == "succeeded"
+        assert describe_end(await surface.result(pending.invocation_id)) == CANCELED
+        assert describe_end(await behind)[0] == "succeeded"
         assert [row.kind for row in await app.store.rows_of(pending.invocation_id)] == ["started", "ended"]
 
 
@@ -235,13 +251,13 @@ async def test_a_call_in_the_background_can_be_canceled(tool: str) -> None:
 async def test_a_caller_may_leave_while_its_call_goes_to_the_background(tool: str) -> None:
     """AT-178: at any step of it."""
     for steps in range(40):
-        async with overtime() as (app, surface):
+        async with app_of_slow_tools() as (app, surface):
             task = asyncio.ensure_future(surface.call(tool, {"seconds": 0.002}))
             for _ in range(steps):
                 await asyncio.sleep(0)
             task.cancel()
             await asyncio.wait([task])
-            await until(lambda: not app.services.live.calls and not app.services.live._spawned)
+            await wait_until(lambda: not app.services.live.calls and not app.services.live._spawned)
             rows = [row for row in await app.store.rows_before(None, 50) if row.call and row.kind != "news"]
             assert not rows or rows[0].outcome in ("succeeded", "canceled"), [row.outcome for row in rows]
 
@@ -249,9 +265,9 @@ async def test_a_caller_may_leave_while_its_call_goes_to_the_background(tool: st
 @run_async
 async def test_a_tool_that_waits_for_something_canceled_does_not_cancel_its_caller() -> None:
     """AT-105: nobody canceled the caller, so it gets a result."""
-    async with overtime() as (_app, surface):
+    async with app_of_slow_tools() as (_app, surface):
         for _ in range(2):
-            assert ended(await surface.call("forsake")) == CANCELED
+            assert describe_end(await surface.call("forsake")) == CANCELED
 
 
 class _SlowToStart(MemoryStore):
@@ -269,19 +285,19 @@ class _SlowToStart(MemoryStore):
 @run_async
 async def test_a_call_may_end_while_it_is_written_down_that_it_runs(fate: str, hooks: Any) -> None:
     """AT-178, AT-112: the row comes first, then the end, with everything that happened meanwhile."""
-    async with overtime(store=_SlowToStart(), hooks=hooks) as (app, surface):
+    async with app_of_slow_tools(store=_SlowToStart(), hooks=hooks) as (app, surface):
         tool = "wander" if fate == "goes to the background" else "watch"
-        task, call = await under_way(app, surface.call(tool, {"seconds": 0.15}))
+        task, call = await start_call(app, surface.call(tool, {"seconds": 0.15}))
         live = app.services.live.calls[call]
         surfacing = asyncio.ensure_future(surface_call(live))
         if fate == "is canceled":
             live.ask_to_stop(Cancel())
-        await until(lambda: live.stage == "closing" or task.done())
+        await wait_until(lambda: live.stage == "closing" or task.done())
         if fate == "its caller leaves":
             task.cancel()
         await asyncio.wait([task])
         await surfacing
-        await until(lambda: not app.services.live.calls)
+        await wait_until(lambda: not app.services.live.calls)
         rows = await app.store.rows_of(call)
         assert [row.kind for row in rows] == ["started", "ended"]
         assert rows[-1].outcome == ("canceled" if fate == "is canceled" else "succeeded")
@@ -296,7 +312,7 @@ async def test_a_call_may_end_while_it_is_written_down_that_it_runs(fate: str, h
 @run_async
 async def test_a_batch_may_be_abandoned_at_any_step(steps: int) -> None:
     """AT-90, AT-173, AT-178: every call of it is on record, and nothing is left in the way of others."""
-    async with overtime() as (app, surface):
+    async with app_of_slow_tools() as (app, surface):
         first = {"name": "act", "arguments": {"seconds": 0.01}, "id": "first"}
         calls: list[Any] = [
             first,
@@ -312,8 +328,8 @@ async def test_a_batch_may_be_abandoned_at_any_step(steps: int) -> None:
         HELD.set()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert ended(await asyncio.wait_for(surface.call("act"), 2))[0] == "succeeded"
-        await until(lambda: not app.services.live.calls)
+        assert describe_end(await asyncio.wait_for(surface.call("act"), 2))[0] == "succeeded"
+        await wait_until(lambda: not app.services.live.calls)
         ends = await app.store.rows_before(None, 50, kinds=("call", "ended"))
         assert len(ends) == (6 if steps else 1)
 
@@ -321,24 +337,24 @@ async def test_a_batch_may_be_abandoned_at_any_step(steps: int) -> None:
 @run_async
 async def test_a_call_that_waits_for_another_of_its_batch_can_be_canceled() -> None:
     """AT-209: at once, not when the other has ended."""
-    async with overtime() as (app, surface):
+    async with app_of_slow_tools() as (app, surface):
         running = await surface.begin_many(["toil", {"name": "act", "depends_on": ["0"]}])
         await under_way_in(app, running.invocation_ids[0])
         told = await surface.cancel(running.invocation_ids[1])
         assert told is not None and told.outcome == "canceled"
         HELD.set()
-        assert [ended(each) for each in await running.wait()] == [("succeeded", None, None), CANCELED]
+        assert [describe_end(each) for each in await running.wait()] == [("succeeded", None, None), CANCELED]
 
 
 async def under_way_in(app: Any, call: str) -> None:
-    await until(lambda: app.services.live.calls[call].stage == "running")
+    await wait_until(lambda: app.services.live.calls[call].stage == "running")
 
 
 @run_async
 async def test_siblings_of_a_failure_end_in_every_stage() -> None:
     """AT-171, AT-173, AT-208: not begun, waiting for a person, for their turn, for another, or running; all are told, and
     none is in the way afterwards."""
-    async with overtime(policy=ASKS.replace("act", "put")) as (_app, surface):
+    async with app_of_slow_tools(policy=ASKS.replace("act", "put")) as (_app, surface):
         calls: list[Any] = [
             {"name": "fail", "arguments": {"seconds": 0.03}, "id": "f"},
             ("look", {"seconds": 10}),
@@ -348,16 +364,16 @@ async def test_siblings_of_a_failure_end_in_every_stage() -> None:
         ]
         batch = await surface.call_many(calls, sibling_failure_policy="cancel_siblings", wait=5)
         sibling = ("synthetic_error", "sibling_canceled", "sibling_error")
-        assert [ended(each) for each in batch] == [("failed", "execution_failed", None), *[sibling] * 4]
+        assert [describe_end(each) for each in batch] == [("failed", "execution_failed", None), *[sibling] * 4]
         batch = await surface.call_many([("nothing", {}), ("act", {})], sibling_failure_policy="cancel_siblings")
-        assert ended(batch[1]) == sibling
-        assert ended(await asyncio.wait_for(surface.call("act"), 2))[0] == "succeeded"
+        assert describe_end(batch[1]) == sibling
+        assert describe_end(await asyncio.wait_for(surface.call("act"), 2))[0] == "succeeded"
 
 
 @run_async
 async def test_a_batch_has_its_own_number_of_calls_at_once() -> None:
     """AT-160: fewer than its lane, where it says so."""
-    async with overtime() as (_app, surface):
+    async with app_of_slow_tools() as (_app, surface):
         running = await surface.begin_many([("look", {"seconds": 0.02})] * 6, max_parallel=2)
         most = 0
         while running.list_unfinished():
@@ -372,11 +388,11 @@ async def test_a_batch_has_its_own_number_of_calls_at_once() -> None:
 @run_async
 async def test_a_tool_that_slipped_in_may_make_a_batch() -> None:
     """AT-161: its calls are inside its own, and the lane is free after it."""
-    async with overtime() as (_app, surface):
+    async with app_of_slow_tools() as (_app, surface):
         for _ in range(3):
             result = await asyncio.wait_for(surface.call("both"), 2)
             assert isinstance(result, Result) and result.value == ["succeeded", "succeeded"]
-            assert ended(await asyncio.wait_for(surface.call("act"), 2))[0] == "succeeded"
+            assert describe_end(await asyncio.wait_for(surface.call("act"), 2))[0] == "succeeded"
 
 
 # Progress before and after
@@ -385,14 +401,14 @@ async def test_a_tool_that_slipped_in_may_make_a_batch() -> None:
 @run_async
 async def test_a_part_of_a_result_is_a_state_of_its_call() -> None:
     """AT-218, AT-176: and a call that gives parts for long can be asked for from elsewhere."""
-    async with overtime() as (app, surface):
+    async with app_of_slow_tools() as (app, surface):
         result = await surface.call("trickle", {"seconds": 0})
         assert "partial_result" in await states(app, result.invocation_id)
-        task, call = await under_way(app, surface.call("trickle", {"seconds": 0.5}))
-        await until(lambda: app.services.live.calls[call].call.recorded is not None)
+        task, call = await start_call(app, surface.call("trickle", {"seconds": 0.5}))
+        await wait_until(lambda: app.services.live.calls[call].call.recorded is not None)
         seen = await surface.result(call)
         assert isinstance(seen, Pending) and seen.state == "running"
-        assert ended(await task)[0] == "succeeded"
+        assert describe_end(await task)[0] == "succeeded"
         assert (await states(app, call)).count("partial_result") == 1
 
 
@@ -404,8 +420,8 @@ async def states(app: Any, call: str) -> list[str]:
 @run_async
 async def test_a_name_that_is_no_text_leads_nowhere(name: Any) -> None:
     """AT-90, AT-105: by itself it is an unknown tool like any other; in a batch it makes no sense."""
-    async with overtime() as (_, surface):
-        assert ended(await surface.call(name)) == ("failed", "unknown_tool", None)
+    async with app_of_slow_tools() as (_, surface):
+        assert describe_end(await surface.call(name)) == ("failed", "unknown_tool", None)
         with pytest.raises(BatchError):
             await surface.call_many([(name, {})])
 
@@ -427,11 +443,11 @@ async def test_what_still_waits_for_a_thread_never_begins_after_its_end(fate: st
         return number
 
     policy = SchedulerPolicy(max_parallel=DEFAULT_SIZE + 8)
-    async with overtime(tools=(strike,), scheduler=policy) as (app, surface):
+    async with app_of_slow_tools(tools=(strike,), scheduler=policy) as (app, surface):
         holding = [asyncio.ensure_future(surface.call("strike", {"number": each})) for each in range(DEFAULT_SIZE)]
-        await until(lambda: len(ran) == DEFAULT_SIZE)
+        await wait_until(lambda: len(ran) == DEFAULT_SIZE)
         limit = 0.05 if fate == "timed_out" else None
-        task, call = await under_way(app, surface.call("strike", {"number": -1}, timeout_seconds=limit))
+        task, call = await start_call(app, surface.call("strike", {"number": -1}, timeout_seconds=limit))
         if fate == "canceled":
             told = await surface.cancel(call)
             assert told is not None and told.outcome == "canceled"
@@ -443,7 +459,7 @@ async def test_what_still_waits_for_a_thread_never_begins_after_its_end(fate: st
         HELD.set()
         await asyncio.gather(*holding)
         outcome = await surface.result(call, wait=2)
-        assert ended(outcome)[0] == ("canceled" if fate == "left" else fate)
+        assert describe_end(outcome)[0] == ("canceled" if fate == "left" else fate)
         assert -1 not in ran
 
 
@@ -465,16 +481,16 @@ async def test_a_thread_may_call_other_tools(is_safe: bool, fate: str) -> None:
         given = [asyncio.run_coroutine_threadsafe(each, loop) for each in asked]
         return [each.result(5).status for each in given]
 
-    async with overtime(tools=(*TOOLS, command)) as (app, surface):
+    async with app_of_slow_tools(tools=(*TOOLS, command)) as (app, surface):
         limit = 0.1 if fate == "times out" else None
         running = await surface.begin("command", timeout_seconds=limit)
         if fate == "is canceled":
-            await until(lambda: len(app.services.live.calls) > 1)
+            await wait_until(lambda: len(app.services.live.calls) > 1)
             await surface.cancel(running.invocation_ids[0], within=0)
         behind = asyncio.ensure_future(surface.call("act"))
         (outcome,) = await running.wait()
-        assert ended(outcome)[0] == ("timed_out" if fate == "times out" else "succeeded")
+        assert describe_end(outcome)[0] == ("timed_out" if fate == "times out" else "succeeded")
         await behind
-        await until(lambda: not app.services.live.calls and not app.services.live._spawned)
+        await wait_until(lambda: not app.services.live.calls and not app.services.live._spawned)
         ends = await app.store.rows_before(None, 20, kinds=("call", "ended"))
         assert len(ends) == 5 and {row.outcome for row in ends} <= {"succeeded", "timed_out"}

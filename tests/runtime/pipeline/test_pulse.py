@@ -16,7 +16,7 @@ from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.story import Story
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.pulse import surface_call
-from tests.runtime.pipeline.overtime import READS, ended, news, overtime, under_way, until
+from tests.runtime.pipeline.slow_tools import READS, app_of_slow_tools, describe_end, list_news, start_call, wait_until
 from tests.spec.running_app import run_async
 
 CANCELED = ("canceled", "canceled", "user_interruption")
@@ -71,12 +71,12 @@ async def test_a_call_may_begin_to_wait_while_it_is_written_down_that_it_runs(fa
     """AT-178, AT-209: the row comes first, then the one that parks it; what nobody wants any more does not wait."""
     store, go, asked = _Holding(), asyncio.Event(), asyncio.Event()
     is_canceled, is_left = "is canceled" in fate, "caller leaves" in fate
-    async with overtime(store=store, tools=_asking(go, asked)) as (app, surface):
-        task, call = await under_way(app, surface.call(tool))
+    async with app_of_slow_tools(store=store, tools=_asking(go, asked)) as (app, surface):
+        task, call = await start_call(app, surface.call(tool))
         live = app.services.live.calls[call]
         store.held = []
         surfacing = asyncio.ensure_future(surface_call(live))
-        await until(lambda: store.held)
+        await wait_until(lambda: store.held)
         go.set()
         await asked.wait()
         for _ in range(10):  # it is about to wait
@@ -92,11 +92,11 @@ async def test_a_call_may_begin_to_wait_while_it_is_written_down_that_it_runs(fa
         rows = [(row.kind, row.outcome) for row in await app.store.rows_of(call)]
         assert rows == [("started", "running"), ("ended", "canceled") if is_canceled else ("parked", "needs_input")]
         if is_canceled:
-            assert ended(await surface.result(call)) == CANCELED
-            assert await news(app, call) == ["cancel_requested", "cancel_acknowledged"]
+            assert describe_end(await surface.result(call)) == CANCELED
+            assert await list_news(app, call) == ["cancel_requested", "cancel_acknowledged"]
         else:
             await app.inbox(BOB).answer(call, "this")
-            assert ended(await surface.result(call, wait=5)) == ("succeeded", None, None)
+            assert describe_end(await surface.result(call, wait=5)) == ("succeeded", None, None)
 
 
 @run_async
@@ -110,14 +110,14 @@ async def test_what_could_not_be_written_down_is_told_with_the_end() -> None:
         await go.wait()
         return "done"
 
-    async with overtime(store=store, tools=(linger,)) as (app, surface):
-        task, call = await under_way(app, surface.call("linger"))
+    async with app_of_slow_tools(store=store, tools=(linger,)) as (app, surface):
+        task, call = await start_call(app, surface.call("linger"))
         store.refusal = "the disk is full"
         with pytest.raises(LedgerError):
             await surface_call(app.services.live.calls[call])
         store.refusal = ""
         go.set()
-        assert ended(await task)[0] == "succeeded"
+        assert describe_end(await task)[0] == "succeeded"
         (row,) = await app.store.rows_of(call)
         states = [move["to"] for move in make_invocation_record(Story([row]))["status_transitions"]]
         assert states[0] == "planned" and states[-2:] == ["running", "succeeded"]

@@ -17,8 +17,8 @@ from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Result
 from ferrule.runtime.functions import tool
 from ferrule.runtime.pipeline.redaction import guard_logs
-from tests.runtime.pipeline.guarded import ANY, KNOWN, SECRET, checked, guarded, is_clean, is_told
 from tests.runtime.pipeline.hooks.hooked import hook, look
+from tests.runtime.pipeline.secret_scene import ANY, KNOWN, SECRET, check_outcome, is_clean, is_told, scene_with_secrets
 from tests.spec.running_app import make_tool, run_async
 
 PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))
@@ -31,8 +31,8 @@ async def test_how_hooks_fail() -> None:
         raise HookFailed(f"no answer for {SECRET}")
 
     for event in ("pre_tool_use", "post_tool_use", "result_persistence"):
-        async with guarded(look, hooks=[hook(fail, event)]) as on:
-            result = await checked(on, await on.surface.call("look"))
+        async with scene_with_secrets(look, hooks=[hook(fail, event)]) as on:
+            result = await check_outcome(on, await on.surface.call("look"))
             assert isinstance(result, Result)
             assert result.error is not None
             assert "no answer for [REDACTED]" in result.error.message
@@ -42,8 +42,8 @@ async def test_how_hooks_fail() -> None:
 async def test_codes_and_native_references_of_failures() -> None:
     """AT-245"""
     failed = ExecutionFailed("execution_failed", "no", code=f"code {SECRET}", native_error_ref=SECRET)
-    async with guarded(make_tool(schema=ANY), script={"shop.search": failed}) as on:
-        result = await checked(on, await on.call())
+    async with scene_with_secrets(make_tool(schema=ANY), script={"shop.search": failed}) as on:
+        result = await check_outcome(on, await on.call())
         assert isinstance(result, Result)
         assert result.error is not None
         assert result.error.error_code == "code [REDACTED]"
@@ -57,8 +57,8 @@ async def test_a_call_that_goes_to_the_background() -> None:
         context.to_background(SECRET, f"see {SECRET}")
         return "done"
 
-    async with guarded(wander) as on:
-        outcome = await checked(on, await on.surface.call("wander"))
+    async with scene_with_secrets(wander) as on:
+        outcome = await check_outcome(on, await on.surface.call("wander"))
         assert "[REDACTED]" in getattr(outcome, "message", "[REDACTED]")
 
 
@@ -67,8 +67,8 @@ async def test_what_a_tool_asks_leaves_behind_and_is_answered() -> None:
     """The tool gets its state and the answer as they were; nobody else does."""
     schema = {"type": "object", "description": SECRET}
     asked = Waiting(message=f"what of {SECRET}?", state=SECRET.encode(), answer_schema=schema)
-    async with guarded(make_tool("act", ANY), script={"shop.act": [asked]}) as on:
-        pending = await checked(on, await on.park("act", {"n": 1}))
+    async with scene_with_secrets(make_tool("act", ANY), script={"shop.act": [asked]}) as on:
+        pending = await check_outcome(on, await on.park("act", {"n": 1}))
         inbox = on.app.inbox(PERSON)
         assert not is_told(await inbox.get(pending.invocation_id))
         answered = await inbox.answer(pending.invocation_id, {"is": SECRET}, reason=f"it is {SECRET}")
@@ -77,7 +77,7 @@ async def test_what_a_tool_asks_leaves_behind_and_is_answered() -> None:
         assert answered.result.structured_content == {"state": "[REDACTED]", "answer": {"is": "[REDACTED]"}}
         assert answered.result.input_mutations == (), "an answer is no change of the input"
         assert (await on.read_record(pending))["model_input"] == {"n": 1}
-        await checked(on, answered.result)
+        await check_outcome(on, answered.result)
 
 
 @run_async
@@ -85,7 +85,7 @@ async def test_an_answer_that_its_schema_calls_sensitive() -> None:
     """It is in no record, and in nothing that the tool says of it."""
     schema = {"type": "object", "properties": {"pin": {"type": "string", "format": "password", "maxLength": 20}}}
     asked = Waiting(message="your pin?", state=b"s", answer_schema=schema)
-    async with guarded(make_tool("act", ANY), script={"shop.act": [asked]}) as on:
+    async with scene_with_secrets(make_tool("act", ANY), script={"shop.act": [asked]}) as on:
         pending = await on.park("act", {})
         inbox = on.app.inbox(PERSON)
         with pytest.raises(InboxError) as refused:
@@ -100,10 +100,10 @@ async def test_an_answer_that_its_schema_calls_sensitive() -> None:
 
 @run_async
 async def test_names_that_nobody_knows() -> None:
-    async with guarded(make_tool()) as on:
-        await checked(on, await on.call(f"tool {SECRET}", {}))
+    async with scene_with_secrets(make_tool()) as on:
+        await check_outcome(on, await on.call(f"tool {SECRET}", {}))
         long = "x" * 250 + SECRET
-        result = await checked(on, await on.call(long, {}))
+        result = await check_outcome(on, await on.call(long, {}))
         assert isinstance(result, Result)
         assert result.error is not None
         assert "c4nary" not in result.error.message, "not half of it either"
@@ -122,9 +122,9 @@ async def test_names_and_kinds_of_what_is_stored() -> None:
         return str(writer.close().ref)
 
     payloads = MemoryPayloads(lambda: 0)
-    async with guarded(make_tool(schema=ANY), write, script={"shop.search": pour}, payloads=payloads) as on:
+    async with scene_with_secrets(make_tool(schema=ANY), write, script={"shop.search": pour}, payloads=payloads) as on:
         for name in ("search", "write"):
-            await checked(on, await on.surface.call(name, {}))
+            await check_outcome(on, await on.surface.call(name, {}))
 
 
 @pytest.mark.parametrize("is_private", [True, False])
@@ -140,8 +140,8 @@ async def test_bytes_of_several_blocks(is_private: bool) -> None:
     )
     payloads = MemoryPayloads(lambda: 0)
     given = Output(content=blocks, is_private=is_private)
-    async with guarded(make_tool(schema=ANY), script={"shop.search": given}, payloads=payloads) as on:
-        result = await checked(on, await on.call())
+    async with scene_with_secrets(make_tool(schema=ANY), script={"shop.search": given}, payloads=payloads) as on:
+        result = await check_outcome(on, await on.call())
         assert isinstance(result, Result)
         if result.native_output_ref is not None:
             stored = await on.app.payload(result.native_output_ref)
@@ -156,13 +156,13 @@ async def test_bytes_of_several_blocks(is_private: bool) -> None:
 async def test_the_message_of_a_failure_whose_output_is_dropped() -> None:
     failed = ExecutionFailed("partial_failure", f"no: {SECRET}", output=Output("y" * 500))
     dropping = make_tool(schema=ANY, output_contract={"persistence_policy": "drop_with_reason", "max_inline_chars": 50})
-    async with guarded(dropping, script={"shop.search": failed}) as on:
-        await checked(on, await on.call())
+    async with scene_with_secrets(dropping, script={"shop.search": failed}) as on:
+        await check_outcome(on, await on.call())
 
 
 @run_async
 async def test_a_value_that_lost_something_is_json_still() -> None:
-    async with guarded(make_tool(schema=ANY), default={"a": [f"{SECRET}\n", 7]}) as on:
+    async with scene_with_secrets(make_tool(schema=ANY), default={"a": [f"{SECRET}\n", 7]}) as on:
         result = await on.call()
         assert json.loads(result.text) == result.structured_content == {"a": ["[REDACTED]\n", 7]}
 
@@ -174,7 +174,7 @@ async def test_nothing_is_told_of_a_result_that_could_not_be_looked_through(monk
     def broken(value: Any, also: Any = ()) -> Any:
         raise RuntimeError("a mistake")
 
-    async with guarded(make_tool(schema=ANY), default=f"it is {SECRET}") as on:
+    async with scene_with_secrets(make_tool(schema=ANY), default=f"it is {SECRET}") as on:
         monkeypatch.setattr(on.app.services.redactor, "value", broken)
         result = await on.call(native_call_id=SECRET)
         assert result.error is not None
@@ -191,7 +191,7 @@ async def test_a_long_message_is_looked_through_before_it_is_cut() -> None:
     """AT-245"""
     for before in range(7_990, 8_000):
         failed = ExecutionFailed("execution_failed", "z" * before + SECRET + "z" * 100)
-        async with guarded(make_tool(schema=ANY), script={"shop.search": failed}) as on:
+        async with scene_with_secrets(make_tool(schema=ANY), script={"shop.search": failed}) as on:
             result = await on.call()
             assert result.error is not None
             assert "c4" not in result.error.message
@@ -242,7 +242,7 @@ async def test_log_lines_of_a_tool_have_none_of_its_own_secrets() -> None:
 
     release = guard_logs(KNOWN)
     try:
-        async with guarded(one, two, three, four) as on:
+        async with scene_with_secrets(one, two, three, four) as on:
             for name in ("one", "two", "three"):
                 await on.call(name, {"card": "4111-2222-3333"})
             await on.call("four", {"order": "4111-2222-3333"})
@@ -266,7 +266,7 @@ async def test_what_a_function_raised_is_logged_without_secrets(caplog: pytest.L
 
     release = guard_logs(KNOWN)
     try:
-        async with guarded(pay) as on:
+        async with scene_with_secrets(pay) as on:
             await on.call("pay", {"card": "4111-2222-3333"})
     finally:
         release()

@@ -8,8 +8,8 @@ import pytest
 
 from ferrule.contracts.hook import HookOutput
 from ferrule.model.approval import APPROVE, Identity
-from tests.runtime.pipeline.guarded import ANY, SECRET, checked, guarded, is_clean, is_told
 from tests.runtime.pipeline.hooks.hooked import act, hook
+from tests.runtime.pipeline.secret_scene import ANY, SECRET, check_outcome, is_clean, is_told, scene_with_secrets
 from tests.spec.running_app import make_tool, run_async
 
 PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))
@@ -27,8 +27,8 @@ PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))
 @run_async
 async def test_what_hooks_say(said: HookOutput) -> None:
     for event in ("pre_tool_use", "permission_decision"):
-        async with guarded(act, hooks=[hook(said, event)]) as on:
-            await checked(on, await on.surface.call("act"))
+        async with scene_with_secrets(act, hooks=[hook(said, event)]) as on:
+            await check_outcome(on, await on.surface.call("act"))
 
 
 @run_async
@@ -37,7 +37,7 @@ async def test_why_somebody_approves_or_rejects() -> None:
     card = "4111-2222-3333"
     contract = {"sensitive_fields": ["card"]}
     asking = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
-    async with guarded(make_tool("act", ANY, input_contract=contract), policy=asking) as on:
+    async with scene_with_secrets(make_tool("act", ANY, input_contract=contract), policy=asking) as on:
         inbox = on.app.inbox(PERSON)
         for answer in (inbox.approve, inbox.reject):
             pending = await on.park("act", {"card": card})
@@ -50,7 +50,7 @@ async def test_why_somebody_approves_or_rejects() -> None:
 
 @run_async
 async def test_ids_that_a_caller_brings() -> None:
-    async with guarded(make_tool(schema=ANY)) as on:
+    async with scene_with_secrets(make_tool(schema=ANY)) as on:
         result = await on.call(arguments={}, native_call_id=f"id {SECRET}", retry_of=SECRET, idempotency_key=SECRET)
         assert result.native_call_id == "id [REDACTED]"
-        await checked(on, result)
+        await check_outcome(on, result)

@@ -20,7 +20,16 @@ from ferrule.model.persistence import RedactionSettings
 from ferrule.model.result import Pending
 from ferrule.runtime.functions import ToolFailed
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.overtime import ALLOW, HELD, TOOLS, ended, news, overtime, under_way, until
+from tests.runtime.pipeline.slow_tools import (
+    ALLOW,
+    HELD,
+    TOOLS,
+    app_of_slow_tools,
+    describe_end,
+    list_news,
+    start_call,
+    wait_until,
+)
 from tests.spec.running_app import FunctionHook, run_async
 
 SECRET, HIDDEN = "hunter2-hunter2", "whispered-to-the-tool"
@@ -69,22 +78,22 @@ async def dawdle(context: Context) -> str:
 
 async def _late(app: App, call: str) -> list[StoredEntry]:
     HELD.set()
-    await until(lambda: not app.services.live._spawned)
+    await wait_until(lambda: not app.services.live._spawned)
     return [row for row in await app.store.news_of(call) if row.outcome == "late_result"]
 
 
 @run_async
 async def test_whoever_waits_for_a_tool_that_clings_waits_no_longer_than_agreed() -> None:
     """AT-210: the deadline, and a moment for the tool to stop; what it gives then is recorded and not delivered."""
-    async with overtime(tools=(cling,)) as (app, surface):
+    async with app_of_slow_tools(tools=(cling,)) as (app, surface):
         began = time.monotonic()
         outcome: Any = await surface.call("cling")
         assert time.monotonic() - began < 0.05 + _GRACE + 1.5
-        assert ended(outcome) == TIMED_OUT and outcome.synthetic
+        assert describe_end(outcome) == TIMED_OUT and outcome.synthetic
         (row,) = await _late(app, outcome.invocation_id)
         (late,) = late_results([row])
         assert late.result is not None
-        assert ended(await surface.result(outcome.invocation_id)) == TIMED_OUT
+        assert describe_end(await surface.result(outcome.invocation_id)) == TIMED_OUT
 
 
 @pytest.mark.parametrize("ending", ["gives", "fails", "breaks", "private", "large", "unmappable"])
@@ -93,9 +102,9 @@ async def test_what_comes_too_late_is_recorded_without_secrets(ending: str) -> N
     """AT-177, AT-210, AT-271: how it ended, and what it gave unless that is private or large; never a secret."""
     redaction = RedactionSettings(secrets_env=("PASSWORD",), well_known=False)
     parts: dict[str, Any] = {"tools": (linger,), "redaction": redaction, "environment": {"PASSWORD": SECRET}}
-    async with overtime(**parts) as (app, surface):
+    async with app_of_slow_tools(**parts) as (app, surface):
         outcome: Any = await surface.call("linger", {"ending": ending})
-        assert ended(outcome) == TIMED_OUT
+        assert describe_end(outcome) == TIMED_OUT
         assert outcome.error is not None and outcome.error.retry.retry_safe is False
         (row,) = await _late(app, outcome.invocation_id)
         data = row.news().happened[0]["data"]
@@ -117,42 +126,42 @@ async def test_what_comes_too_late_is_recorded_without_secrets(ending: str) -> N
 @run_async
 async def test_a_callers_time_limit_counts_the_queue() -> None:
     """AT-210: whoever waits behind somebody does not wait longer than it said; its tool never runs."""
-    async with overtime() as (app, surface):
-        first, _ = await under_way(app, surface.call("toil"))
+    async with app_of_slow_tools() as (app, surface):
+        first, _ = await start_call(app, surface.call("toil"))
         began = time.monotonic()
         outcome = await surface.call("act", timeout_seconds=0.05)
         assert time.monotonic() - began < 4
-        assert ended(outcome) == TIMED_OUT
-        assert not await news(app, outcome.invocation_id)
+        assert describe_end(outcome) == TIMED_OUT
+        assert not await list_news(app, outcome.invocation_id)
         kinds = [row.kind for row in await app.store.rows_of(outcome.invocation_id)]
         assert kinds == ["call"], "it was never about to run"
         HELD.set()
-        assert ended(await first)[0] == "succeeded"
+        assert describe_end(await first)[0] == "succeeded"
 
 
 @run_async
 async def test_a_call_in_the_background_has_its_time_limit_too() -> None:
     """AT-210"""
-    async with overtime(tools=(*TOOLS, dawdle)) as (_, surface):
+    async with app_of_slow_tools(tools=(*TOOLS, dawdle)) as (_, surface):
         pending = await surface.call("dawdle")
         assert isinstance(pending, Pending)
-        assert ended(await surface.result(pending.invocation_id, wait=3)) == TIMED_OUT
+        assert describe_end(await surface.result(pending.invocation_id, wait=3)) == TIMED_OUT
 
 
 @pytest.mark.parametrize("moment", ["before", "during the grace"])
 @run_async
 async def test_a_caller_may_leave_around_the_deadline(moment: str) -> None:
     """AT-178, AT-210: the call ends once, as what it was first."""
-    async with overtime(tools=(cling,)) as (app, surface):
-        task, call = await under_way(app, surface.call("cling"))
+    async with app_of_slow_tools(tools=(cling,)) as (app, surface):
+        task, call = await start_call(app, surface.call("cling"))
         if moment != "before":
             await asyncio.sleep(0.1)
         task.cancel()
         await asyncio.wait([task])
         HELD.set()
         outcome = await surface.result(call, wait=5)
-        assert ended(outcome)[0] == "timed_out"
-        await until(lambda: not app.services.live.calls)
+        assert describe_end(outcome)[0] == "timed_out"
+        await wait_until(lambda: not app.services.live.calls)
 
 
 # Closing
@@ -167,21 +176,25 @@ def test_closing_gives_every_call_a_result(number: int) -> None:
     """AT-168, AT-173, AT-208: what waits its turn, waits for hooks, runs, or is made by a running tool."""
 
     async def go() -> None:
-        async with overtime() as (app, surface):
+        async with app_of_slow_tools() as (app, surface):
             calls = [surface.call("act", {"seconds": 10}) for _ in range(number)]
             calls += [surface.call("watch", {"seconds": 10}), surface.call("through", {"value": 1, "seconds": 10})]
             waiting = [asyncio.ensure_future(call) for call in calls]
             batch = asyncio.ensure_future(surface.call_many([("act", {"seconds": 10}), ("look", {})]))
-            await until(lambda: len(app.services.live.calls) >= number + 2)
+            await wait_until(lambda: len(app.services.live.calls) >= number + 2)
             began = time.monotonic()
             await app.services.live.aclose()
             outcomes = [*(await asyncio.gather(*waiting)), *(await batch)]
             assert time.monotonic() - began < 1.5
-            assert {ended(outcome) for outcome in outcomes} == {("canceled", "canceled", "runtime_shutdown")}
+            assert {describe_end(outcome) for outcome in outcomes} == {("canceled", "canceled", "runtime_shutdown")}
             assert all(outcome.synthetic for outcome in outcomes)
             late = await surface.call("look")
-            assert ended(late) == ("canceled", "canceled", "runtime_shutdown"), "nothing begins while the app closes"
-            assert [ended(each)[2] for each in await surface.call_many(["look", "act"])] == ["runtime_shutdown"] * 2
+            assert describe_end(late) == ("canceled", "canceled", "runtime_shutdown"), (
+                "nothing begins while the app closes"
+            )
+            assert [describe_end(each)[2] for each in await surface.call_many(["look", "act"])] == [
+                "runtime_shutdown"
+            ] * 2
 
     asyncio.run(asyncio.wait_for(go(), 20))
 
@@ -193,11 +206,11 @@ def test_closing_waits_a_while_for_threads_and_no_longer() -> None:
         began = time.monotonic()
         HELD.clear()
         async with memory_app(tools=TOOLS, policy=ALLOW) as app:
-            task, _ = await under_way(app, app.surface().call("toil"))
+            task, _ = await start_call(app, app.surface().call("toil"))
         assert time.monotonic() - began < 4
         HELD.set()
         outcome = await asyncio.wait_for(task, 5)
-        assert ended(outcome)[:2] == ("failed", "execution_failed")
+        assert describe_end(outcome)[:2] == ("failed", "execution_failed")
         assert outcome.error.error_code == "outcome_not_recorded"
 
     asyncio.run(asyncio.wait_for(go(), 20))
@@ -234,14 +247,14 @@ async def test_closing_while_hooks_run(event: Any, tool: str) -> None:
         entered.set()
         await asyncio.sleep(10 if event == "pre_tool_use" else 0.1)
 
-    async with overtime(hooks=(FunctionHook(slowly, event),)) as (app, surface):
+    async with app_of_slow_tools(hooks=(FunctionHook(slowly, event),)) as (app, surface):
         waiting = asyncio.ensure_future(surface.call(tool))
         await entered.wait()
         await app.services.live.aclose()
         outcome = await asyncio.wait_for(waiting, 5)
         if event == "pre_tool_use":
-            assert ended(outcome) == ("canceled", "canceled", "runtime_shutdown")
+            assert describe_end(outcome) == ("canceled", "canceled", "runtime_shutdown")
         else:
-            assert ended(outcome)[0] == "succeeded"
-        told = await news(app, outcome.invocation_id)
+            assert describe_end(outcome)[0] == "succeeded"
+        told = await list_news(app, outcome.invocation_id)
         assert told == ["cancel_requested", "cancel_acknowledged" if event == "pre_tool_use" else "cancel_failed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule.contracts.executor import Waiting
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.result import Pending, Result
-from tests.runtime.pipeline.overtime import overtime, said
+from tests.runtime.pipeline.slow_tools import app_of_slow_tools, list_progress
 from tests.spec.running_app import run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
@@ -25,12 +25,12 @@ async def test_a_tool_may_wait_itself() -> None:
 @run_async
 async def test_numbers_go_on_after_an_answer() -> None:
     """AT-198: no number is used twice, whoever goes on with the call."""
-    async with overtime() as (app, surface):
+    async with app_of_slow_tools() as (app, surface):
         pending = await surface.call("ask")
         assert isinstance(pending, Pending)
-        before = await said(app, pending.invocation_id)
+        before = await list_progress(app, pending.invocation_id)
         await app.inbox(BOB).answer(pending.invocation_id, "the second")
         outcome = await surface.result(pending.invocation_id)
         assert isinstance(outcome, Result) and outcome.value == "took the second"
-        after = await said(app, pending.invocation_id)
+        after = await list_progress(app, pending.invocation_id)
         assert before and after == list(range(1, len(after) + 1)) and len(after) > len(before)

@@ -13,7 +13,7 @@ TEXT: dict[str, Any] = {"type": "string"}
 SECRET: dict[str, Any] = {"type": "string", "sensitive": True}
 
 
-def masked(schema: Any, value: Any, **contract: Any) -> Any:
+def mask_by_schema(schema: Any, value: Any, **contract: Any) -> Any:
     mask = Mask.of(tool(schema, **contract))
     assert mask is not None
     return msgspec.json.decode(mask.mask_json(msgspec.json.encode(value)))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, mask_all_json, scrub_values
 from tests.runtime.pipeline.arguments.contracts import fields, tool
-from tests.runtime.redaction.masking import SECRET, TEXT, masked
+from tests.runtime.redaction.masking import SECRET, TEXT, mask_by_schema
 
 
 def test_a_tool_without_sensitive_fields_has_no_mask() -> None:
@@ -32,10 +32,10 @@ def test_the_runtime_schema_counts_too() -> None:
 
 def test_json_inside_a_string_is_not_a_way_around() -> None:
     schema = fields(pay=fields(card=SECRET), note=TEXT)
-    assert "4111" not in str(masked(schema, {"pay": '{"card": "4111"}', "note": "fine"}))
-    assert "4111" not in str(masked(schema, '{"pay": {"card": "4111"}}'))
-    assert "4111" not in str(masked({"type": "object"}, {"any": '{"card": "4111"}'}, sensitive_fields=["card"]))
-    assert masked(schema, {"note": '{"a": 1}'}) == {"note": '{"a": 1}'}
+    assert "4111" not in str(mask_by_schema(schema, {"pay": '{"card": "4111"}', "note": "fine"}))
+    assert "4111" not in str(mask_by_schema(schema, '{"pay": {"card": "4111"}}'))
+    assert "4111" not in str(mask_by_schema({"type": "object"}, {"any": '{"card": "4111"}'}, sensitive_fields=["card"]))
+    assert mask_by_schema(schema, {"note": '{"a": 1}'}) == {"note": '{"a": 1}'}
 
 
 def test_what_cannot_be_read_is_masked_whole() -> None:

@@ -18,7 +18,7 @@ from ferrule.model.story import Story
 from ferrule.runtime.builtins.executor import BuiltinExecutor
 from ferrule.testing import memory_app
 from tests.infra.processes.recording import find_living, sandboxed, wait_until
-from tests.runtime.builtins.scene import ALLOW_ALL, manifest, no_client, tool
+from tests.runtime.builtins.builtin_tools import ALLOW_ALL, no_client, tool, write_manifest
 from tests.spec.running_app import run_async
 
 WHITELIST = ["ls", "git status", "/usr/bin/printf"]
@@ -31,7 +31,7 @@ async def ops(root: Path, environment: dict[str, str] | None = None, /, *, polic
     if (options or {}).get("sandbox", "required") == "required":
         sandboxed()
     executor = BuiltinExecutor(root, environment or {}, no_client, **(options or {}))
-    text = manifest(bash={"enabled": True, **config})
+    text = write_manifest(bash={"enabled": True, **config})
     async with memory_app(definitions={"agent.yaml": text}, policy=policy, executors=[executor]) as app:
         yield app
 

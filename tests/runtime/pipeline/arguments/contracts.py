@@ -41,7 +41,7 @@ def fields(*required: str, **properties: Any) -> dict[str, Any]:
     }
 
 
-def refused(schema: Any, raw: bytes, **contract: Any) -> str:
+def explain_refusal(schema: Any, raw: bytes, **contract: Any) -> str:
     found = Arguments.of(tool(schema, **contract)).parse(raw)
     assert isinstance(found, ArgumentProblem), found
     return found.message

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.runtime.pipeline.arguments.contracts import ADD, fields, refused
+from tests.runtime.pipeline.arguments.contracts import ADD, explain_refusal, fields
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tests.runtime.pipeline.arguments.contracts import ADD, fields, refused
 )
 def test_refusals_say_which_field_and_what_to_change(raw: bytes, told: str) -> None:
     """AT-245: a message a model can act on."""
-    assert told in refused(ADD, raw)
+    assert told in explain_refusal(ADD, raw)
 
 
 @pytest.mark.parametrize(
@@ -47,25 +47,25 @@ def test_refusals_say_which_field_and_what_to_change(raw: bytes, told: str) -> N
     ],
 )
 def test_each_kind_of_problem_has_its_words(schema: Any, value: Any, told: str) -> None:
-    assert told in refused(fields("x", x=schema), msgspec.json.encode({"x": value}))
+    assert told in explain_refusal(fields("x", x=schema), msgspec.json.encode({"x": value}))
 
 
 def test_a_problem_inside_an_alternative_is_told_for_the_form_it_is_nearest_to() -> None:
     card = fields("kind", "number", kind={"const": "card"}, number={"type": "string"})
     cash = fields("kind", kind={"const": "cash"})
-    told = refused(fields("pay", pay={"oneOf": [cash, card]}), b'{"pay": {"kind": "card"}}')
+    told = explain_refusal(fields("pay", pay={"oneOf": [cash, card]}), b'{"pay": {"kind": "card"}}')
     assert "'pay.number' is missing; add it" in told
 
 
 def test_only_five_problems_are_told_and_the_rest_counted() -> None:
     schema = fields(*(f"field_{n}" for n in range(9)))
-    told = refused(schema, b"{}")
+    told = explain_refusal(schema, b"{}")
     assert told.count("is missing") == 5
     assert "and 4 more" in told
 
 
 def test_long_values_are_cut() -> None:
-    told = refused(fields("x", x={"type": "string", "maxLength": 3}), msgspec.json.encode({"x": "y" * 10_000}))
+    told = explain_refusal(fields("x", x={"type": "string", "maxLength": 3}), msgspec.json.encode({"x": "y" * 10_000}))
     assert len(told) < 400
 
 
@@ -73,16 +73,16 @@ def test_long_values_are_cut() -> None:
 def test_a_sensitive_value_is_never_repeated(mark: dict[str, Any]) -> None:
     """AT-84: not where it belongs, and not where it strayed to."""
     schema = fields("card", "amount", card={"type": "string", "maxLength": 3, **mark}, amount={"type": "integer"})
-    told = refused(schema, b'{"card": "4111-1111", "amount": "4111-1111"}')
+    told = explain_refusal(schema, b'{"card": "4111-1111", "amount": "4111-1111"}')
     assert "4111" not in told
     assert "'card' must have at most 3 characters" in told
 
 
 def test_options_of_a_sensitive_field_are_not_told() -> None:
     schema = fields("pin", pin={"enum": ["hunter2"], "sensitive": True})
-    assert "hunter2" not in refused(schema, b'{"pin": "guess"}')
+    assert "hunter2" not in explain_refusal(schema, b'{"pin": "guess"}')
 
 
 def test_a_few_wrong_members_of_a_choice_are_all_told() -> None:
     schema = fields("x", x={"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]})
-    assert refused(schema, b'{"x": ["a", 1, 2]}').count("must be text") == 2
+    assert explain_refusal(schema, b'{"x": ["a", 1, 2]}').count("must be text") == 2

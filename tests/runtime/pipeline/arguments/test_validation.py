@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments, ParsedArguments
-from tests.runtime.pipeline.arguments.contracts import ADD, fields, refused, tool
+from tests.runtime.pipeline.arguments.contracts import ADD, explain_refusal, fields, tool
 
 OPEN: dict[str, Any] = {"type": "object"}
 JSON = st.recursive(
@@ -42,14 +42,14 @@ def test_fitting_arguments_come_back_unchanged() -> None:
 @pytest.mark.parametrize("raw", [b'{"tenant": "x"}', b'{"deep": {"tenant": 1}}', b'{"list": [{"tenant": 1}]}'])
 def test_an_internal_field_is_refused_at_every_depth(raw: bytes) -> None:
     """AT-59: even when the schema allows additional properties; and AT-56: its name is not told."""
-    told = refused(OPEN, raw, internal_only_fields=["tenant"])
+    told = explain_refusal(OPEN, raw, internal_only_fields=["tenant"])
     assert "tenant" not in told
 
 
 def test_an_internal_field_inside_a_string_is_refused_too() -> None:
     schema = {"type": "object", "properties": {"deep": {"type": "object"}}}
     raw = b'{"deep": "{\\"tenant\\": 1}"}'
-    assert "tenant" not in refused(schema, raw, internal_only_fields=["tenant"])
+    assert "tenant" not in explain_refusal(schema, raw, internal_only_fields=["tenant"])
 
 
 def test_a_leaked_internal_field_is_no_part_of_the_models_schema() -> None:
@@ -94,7 +94,7 @@ def test_a_text_tool_receives_a_string() -> None:
     found = parsed(schema, b'{"text": "hello"}', argument_mode="text")
     assert found.arguments == "hello"
     assert found.changes[0].source_type == "adapter"
-    assert "must be a text" in refused({"type": "string"}, b"[1]", argument_mode="text")
+    assert "must be a text" in explain_refusal({"type": "string"}, b"[1]", argument_mode="text")
 
 
 def test_a_name_given_twice_is_refused_however_it_is_written() -> None:
@@ -108,7 +108,7 @@ def test_a_name_given_twice_is_refused_however_it_is_written() -> None:
         b'{"a": {"b": 1}, "a": {"c": 1}}',
     ]
     for raw in twice:
-        assert "twice" in refused(OPEN, raw), raw
+        assert "twice" in explain_refusal(OPEN, raw), raw
 
 
 KEYS = st.sampled_from(['"a"', '"b"', '"\\u0061"', '"a:"', '":"', '""'])
@@ -141,7 +141,7 @@ def test_exactly_the_texts_with_a_name_twice_are_refused(text: str) -> None:
     try:
         meant = json.loads(text, object_pairs_hook=distinct)
     except TwiceError:
-        assert "twice" in refused(OPEN, text.encode())
+        assert "twice" in explain_refusal(OPEN, text.encode())
     else:
         assert parsed(OPEN, text.encode()).arguments == meant
 
@@ -212,7 +212,7 @@ def test_of_alternatives_for_a_long_list_no_more_is_looked_for_than_is_told(sche
 
 def test_a_long_list_for_alternatives_that_refer_to_one_another_is_refused_without_a_reason() -> None:
     choice = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"$ref": "#/properties/x/anyOf/0"}]}
-    assert refused(fields("x", x=choice), msgspec.json.encode({"x": [1] * 2000})).endswith("they do not fit")
+    assert explain_refusal(fields("x", x=choice), msgspec.json.encode({"x": [1] * 2000})).endswith("they do not fit")
 
 
 def test_a_pattern_that_backtracks_gives_up() -> None:
@@ -232,4 +232,4 @@ def test_a_schema_that_cannot_be_used_refuses_every_call(schema: Any) -> None:
 def test_lists_under_items_are_read_as_the_older_draft() -> None:
     schema = fields(x={"type": "array", "items": [{"type": "string"}]})
     assert parsed(schema, b'{"x": ["a", 1]}').arguments == {"x": ["a", 1]}
-    assert "x[0]" in refused(schema, b'{"x": [[1], 1]}')
+    assert "x[0]" in explain_refusal(schema, b'{"x": [[1], 1]}')

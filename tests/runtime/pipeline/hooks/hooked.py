@@ -53,7 +53,7 @@ def hook(
     return FunctionHook(name, event, function, timeout_seconds=timeout_seconds)
 
 
-class Bare:
+class BareHook:
     """A hook without anything in between: what `run` gives is what the pipeline gets."""
 
     hook_id = "bare"
@@ -69,7 +69,7 @@ class Bare:
         return said
 
 
-def played(story: Callable[[], Awaitable[None]]) -> None:
+def run_story(story: Callable[[], Awaitable[None]]) -> None:
     """Run a story, with an end."""
     RAN.clear()
 
@@ -79,7 +79,7 @@ def played(story: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(bounded())
 
 
-def called(*hooks: Any, tool: Any = look, policy: str = "") -> Result:
+def call_with_hooks(*hooks: Any, tool: Any = look, policy: str = "") -> Result:
     """The result of one call with these hooks, and its story in `NOTED`."""
     found: list[Result] = []
 
@@ -91,14 +91,14 @@ def called(*hooks: Any, tool: Any = look, policy: str = "") -> Result:
             await app.store.flush()
             NOTED[:] = [Story(await app.store.rows_of(result.invocation_id))]
 
-    played(story)
+    run_story(story)
     return found[0]
 
 
 NOTED: list[Any] = []
 
 
-async def never(told: HookInput) -> HookOutput:
+async def never_answer(told: HookInput) -> HookOutput:
     await asyncio.sleep(600)
     return HookOutput()
 

@@ -15,7 +15,19 @@ from ferrule.runtime.pipeline.hooks import effects
 from ferrule.runtime.pipeline.phases import map_result
 from ferrule.runtime.pipeline.results import outcome
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.hooks.hooked import NOTED, RAN, act, called, count, fail, hook, login, look, never, played
+from tests.runtime.pipeline.hooks.hooked import (
+    NOTED,
+    RAN,
+    act,
+    call_with_hooks,
+    count,
+    fail,
+    hook,
+    login,
+    look,
+    never_answer,
+    run_story,
+)
 
 NOTE = {"type": "text", "text": "the customer is a regular"}
 BOB = Identity("bob", "desk", frozenset({APPROVE}))
@@ -24,7 +36,7 @@ BOB = Identity("bob", "desk", frozenset({APPROVE}))
 @pytest.mark.parametrize("event", ["pre_tool_use", "permission_decision", "post_tool_use", "result_persistence"])
 def test_context_stands_beside_the_output_with_its_hook_as_origin(event: Any) -> None:
     """AT-156: the tool's own content is unchanged; the model sees both."""
-    result = called(hook(HookOutput(additional_context=(NOTE,)), event))
+    result = call_with_hooks(hook(HookOutput(additional_context=(NOTE,)), event))
     block = {**NOTE, "origin": {"hook_id": "guard"}}
     assert result.additional_context == (block,)
     assert result.content == ({"type": "text", "text": "seen Bern"},)
@@ -40,7 +52,7 @@ def test_context_of_several_hooks_comes_in_their_order() -> None:
         hook(HookOutput(additional_context=({"type": "text", "text": event},)), event, name=event)
         for event in ("pre_tool_use", "permission_decision", "post_tool_use", "result_persistence")
     ]
-    result = called(*reversed(hooks))
+    result = call_with_hooks(*reversed(hooks))
     assert [block["text"] for block in result.additional_context] == [one.event for one in hooks]
     assert result.model_facing_content == (*result.content, *result.additional_context)
 
@@ -48,14 +60,14 @@ def test_context_of_several_hooks_comes_in_their_order() -> None:
 @pytest.mark.parametrize("said", [{"stop": "enough"}, {"permission": "deny"}])
 def test_context_reaches_the_result_of_a_call_that_never_ran(said: Any) -> None:
     """AT-156"""
-    result = called(hook(HookOutput(additional_context=(NOTE,), **said)))
+    result = call_with_hooks(hook(HookOutput(additional_context=(NOTE,), **said)))
     assert result.is_error and not RAN
     assert result.additional_context[0]["text"] == NOTE["text"]
 
 
 def test_context_reaches_the_result_of_a_failed_call() -> None:
     """AT-156, AT-117"""
-    result = called(hook(HookOutput(additional_context=(NOTE,)), "post_tool_use_failure"), tool=fail)
+    result = call_with_hooks(hook(HookOutput(additional_context=(NOTE,)), "post_tool_use_failure"), tool=fail)
     assert result.is_error and result.additional_context[0]["text"] == NOTE["text"]
 
 
@@ -72,7 +84,7 @@ def test_context_from_before_a_question_is_there_after_the_answer() -> None:
             again = await app.surface().call("act", idempotency_key="k")
             assert isinstance(again, Pending)
 
-    played(story)
+    run_story(story)
 
 
 def test_an_updated_output_is_what_the_model_sees_and_the_original_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +98,7 @@ def test_an_updated_output_is_what_the_model_sees_and_the_original_is_kept(monke
     original = outcome.map_output
     for module in (outcome, map_result, effects):
         monkeypatch.setattr(module, "map_output", counted, raising=False)
-    result = called(hook(HookOutput(updated_output={"found": 0}), "post_tool_use"), tool=count)
+    result = call_with_hooks(hook(HookOutput(updated_output={"found": 0}), "post_tool_use"), tool=count)
     assert result.structured_content == {"found": 0}
     assert result.text == '{"found":0}'
     assert result.content == ({"type": "text", "text": '{"found":1}'},)
@@ -105,7 +117,7 @@ def test_updates_of_the_output_chain_and_keep_what_the_tool_gave() -> None:
         seen.append((told.result or {})["model_facing_content"])
         return HookOutput(updated_output="c", additional_context=(NOTE,))
 
-    result = called(
+    result = call_with_hooks(
         hook(HookOutput(updated_output="b"), "post_tool_use", name="one"), hook(second, "post_tool_use", name="two")
     )
     assert seen == [[{"type": "text", "text": "b"}]]
@@ -116,7 +128,7 @@ def test_updates_of_the_output_chain_and_keep_what_the_tool_gave() -> None:
 
 def test_an_updated_output_that_breaks_the_promise_of_the_tool_is_not_passed_on() -> None:
     """AT-157, AT-87: neither is the original, which a hook did not want to be seen."""
-    result = called(hook(HookOutput(updated_output="s3cret"), "post_tool_use"), tool=count)
+    result = call_with_hooks(hook(HookOutput(updated_output="s3cret"), "post_tool_use"), tool=count)
     assert result.error is not None and result.error.error_code == "result_mapping_failed"
     assert result.structured_content is None
     assert "found" not in result.text and "s3cret" not in result.text
@@ -132,7 +144,7 @@ async def anything() -> Any:
 @pytest.mark.parametrize("updated", [None, "", [], {}, 0, False])
 def test_an_output_may_become_anything(updated: Any) -> None:
     """AT-157: also nothing."""
-    result = called(hook(HookOutput(updated_output=updated), "post_tool_use"), tool=anything)
+    result = call_with_hooks(hook(HookOutput(updated_output=updated), "post_tool_use"), tool=anything)
     assert not result.is_error and result.text != "as it was"
     assert result.content[0]["text"] == "as it was"
 
@@ -140,14 +152,14 @@ def test_an_output_may_become_anything(updated: Any) -> None:
 @pytest.mark.parametrize("event", ["permission_decision", "permission_request"])
 def test_a_stop_around_permission_ends_the_call(event: Any) -> None:
     """AT-155, AT-145"""
-    result = called(hook(HookOutput(stop="enough"), event), tool=act)
+    result = call_with_hooks(hook(HookOutput(stop="enough"), event), tool=act)
     assert result.error is not None and not RAN
     assert (result.error.error_class, result.status, NOTED[0].status) == ("hook_blocked", "denied", "blocked")
 
 
 def test_a_broken_persistence_hook_keeps_the_output() -> None:
     """AT-158"""
-    result = called(hook(never, "result_persistence", timeout_seconds=0.02))
+    result = call_with_hooks(hook(never_answer, "result_persistence", timeout_seconds=0.02))
     assert (result.status, result.text) == ("partial_succeeded", "seen Bern")
     assert result.error is not None and result.error.error_code == "post_hook_failed"
 
@@ -170,7 +182,7 @@ def test_what_is_masked_stays_masked_for_hooks() -> None:
             rows = await app.store.rows_of(result.invocation_id)
             assert "hunter22" not in repr(seen) + repr(rows) + repr(result.additional_context)
 
-    played(story)
+    run_story(story)
 
 
 def test_hooks_are_asked_again_in_every_task() -> None:
@@ -188,4 +200,4 @@ def test_hooks_are_asked_again_in_every_task() -> None:
                 assert isinstance(result, Result)
                 assert [block["text"] for block in result.additional_context] == [str(number)] * 2
 
-    played(story)
+    run_story(story)

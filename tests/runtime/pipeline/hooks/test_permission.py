@@ -15,7 +15,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
 from ferrule.runtime.policy.read import read_text
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.hooks.hooked import RAN, act, hook, look, played
+from tests.runtime.pipeline.hooks.hooked import RAN, act, hook, look, run_story
 
 TRUSTS = 'authoritative_hooks = ["guard"]\n'
 ALLOW = HookOutput(permission="allow", permission_reason="I know them")
@@ -48,7 +48,7 @@ def asked(
             decisions = [made.to_record(kept.invocation_id, number) for number, made in enumerate(kept.decisions)]
             found.extend((outcome, decisions))
 
-    played(story)
+    run_story(story)
     return found[0], found[1]
 
 
@@ -163,7 +163,7 @@ def test_a_decision_hook_can_take_back_a_persons_yes() -> None:
             ]
             assert kept.status == "blocked", "an approved call that goes no further"
 
-    played(story)
+    run_story(story)
 
 
 @pytest.mark.parametrize("event", ["permission_decision", "permission_request"])
@@ -227,4 +227,4 @@ def test_changes_form_a_chain_from_the_models_input_to_what_ran() -> None:
         assert changes[0].from_input == "model_input" and changes[-1].to_input == "call_input"
         assert all(one.to_input == next_.from_input for one, next_ in pairwise(changes))
 
-    played(story)
+    run_story(story)

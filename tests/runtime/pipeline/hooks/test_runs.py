@@ -13,7 +13,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
 from ferrule.runtime.approval.inbox import Inbox
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.hooks.hooked import RAN, act, count, fail, hook, look, played
+from tests.runtime.pipeline.hooks.hooked import RAN, act, count, fail, hook, look, run_story
 
 BOB = Identity("bob", "desk", frozenset({APPROVE}))
 
@@ -54,7 +54,7 @@ def test_hooks_fire_at_their_places_when_a_call_succeeds() -> None:
         assert after.result is not None and after.result["content"][0]["text"] == "seen Thun"
         assert before.run_id and before.surface_id
 
-    played(story)
+    run_story(story)
 
 
 def test_failure_hooks_fire_once_a_tool_has_failed_and_not_for_what_never_ran() -> None:
@@ -71,7 +71,7 @@ def test_failure_hooks_fire_once_a_tool_has_failed_and_not_for_what_never_ran() 
             await app.surface().call("look", {"city": 7})
             assert "post_tool_use_failure" not in seen.events
 
-    played(story)
+    run_story(story)
 
 
 def test_a_question_is_told_once_and_its_answer_is_a_decision() -> None:
@@ -93,7 +93,7 @@ def test_a_question_is_told_once_and_its_answer_is_a_decision() -> None:
             decision = seen.of("permission_decision").decision
             assert decision is not None and (decision["behavior"], decision["by"]) == ("allow", "bob")
 
-    played(story)
+    run_story(story)
 
 
 async def _approved(inbox: Inbox, waiting: Pending) -> Result:
@@ -114,7 +114,7 @@ def test_a_denial_is_told_before_the_call_ends() -> None:
         assert decision is not None and decision["behavior"] == "deny"
         assert not RAN
 
-    played(story)
+    run_story(story)
 
 
 def test_hooks_of_one_event_run_in_the_order_they_were_registered() -> None:
@@ -139,7 +139,7 @@ def test_hooks_of_one_event_run_in_the_order_they_were_registered() -> None:
             story = Story(await app.store.rows_of(result.invocation_id))
         assert order == ["a", "b", "c", "d"] == [run.hook_id for run in story.hooks]
 
-    played(story)
+    run_story(story)
 
 
 def test_every_run_leaves_a_record_and_events() -> None:
@@ -163,7 +163,7 @@ def test_every_run_leaves_a_record_and_events() -> None:
         assert kinds.index("tool.hook.pre.started") < kinds.index("tool.hook.pre.completed")
         assert kinds.index("tool.hook.pre.completed") < kinds.index("tool.permission.decided")
 
-    played(story)
+    run_story(story)
 
 
 def test_by_whatever_name_a_tool_is_called_its_hooks_see_it() -> None:
@@ -180,7 +180,7 @@ def test_by_whatever_name_a_tool_is_called_its_hooks_see_it() -> None:
             await surface.call("look")
         assert seen == ["look", "look"]
 
-    played(story)
+    run_story(story)
 
 
 @pytest.mark.parametrize("event", ["pre_tool_use", "permission_decision", "post_tool_use", "result_persistence"])
@@ -206,7 +206,7 @@ def test_progress_of_a_hook_is_progress_of_its_call(event: HookEvent, is_awaited
             ("two", "guard", 2),
         ]
 
-    played(story)
+    run_story(story)
 
 
 def test_progress_that_cannot_be_is_a_failure_of_the_hook() -> None:
@@ -219,4 +219,4 @@ def test_progress_that_cannot_be_is_a_failure_of_the_hook() -> None:
             assert isinstance(result, Result) and result.error is not None
             assert result.error.error_code == "hook_failed" and not RAN
 
-    played(story)
+    run_story(story)

@@ -9,13 +9,23 @@ import pytest
 
 from ferrule.contracts.hook import HookInput, HookOutput
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.hooks.hooked import NOTED, RAN, called, count, fail, hook, look, never, played
+from tests.runtime.pipeline.hooks.hooked import (
+    NOTED,
+    RAN,
+    call_with_hooks,
+    count,
+    fail,
+    hook,
+    look,
+    never_answer,
+    run_story,
+)
 
 
 @pytest.mark.parametrize("event", ["post_tool_use", "result_persistence"])
 def test_a_stop_after_the_tool_withholds_what_it_gave(event: Any) -> None:
     """AT-155: it did run; the model gets the reason, the record the output."""
-    result = called(hook(HookOutput(stop="enough"), event), tool=count)
+    result = call_with_hooks(hook(HookOutput(stop="enough"), event), tool=count)
     assert result.error is not None and RAN
     assert (result.error.error_class, result.status, NOTED[0].status) == ("hook_blocked", "failed", "failed")
     assert "enough" in result.text and "found" not in result.text
@@ -29,8 +39,8 @@ def test_a_stop_after_the_tool_withholds_what_it_gave(event: Any) -> None:
 def test_nothing_softens_a_stop_after_the_tool() -> None:
     """AT-155: hooks after it are not asked; one that failed before it changes nothing."""
     later = hook(HookOutput(updated_output="all of it"), "post_tool_use", name="later")
-    result = called(
-        hook(never, "post_tool_use", name="late", timeout_seconds=0.02),
+    result = call_with_hooks(
+        hook(never_answer, "post_tool_use", name="late", timeout_seconds=0.02),
         hook(HookOutput(stop="enough"), "post_tool_use"),
         later,
     )
@@ -40,7 +50,7 @@ def test_nothing_softens_a_stop_after_the_tool() -> None:
 
 def test_a_stop_after_a_failure_stays_beside_it() -> None:
     """AT-155, AT-117: the failure is the result; that the turn should end is told with it."""
-    result = called(hook(HookOutput(stop="enough"), "post_tool_use_failure"), tool=fail)
+    result = call_with_hooks(hook(HookOutput(stop="enough"), "post_tool_use_failure"), tool=fail)
     assert result.error is not None and result.error.error_class == "execution_failed"
     assert result.hook_stop is not None and result.hook_stop["reason"] == "enough"
 
@@ -69,4 +79,4 @@ def test_a_caller_who_goes_away_gets_no_result_past_a_hook() -> None:
             statuses = [row.segment().status for row in rows if row.kind in ("call", "ended")]
             assert statuses == ["failed"]
 
-    played(story)
+    run_story(story)

@@ -9,12 +9,12 @@ import pytest
 from ferrule.contracts.hook import HookOutput
 from ferrule.model.result import Result
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.hooks.hooked import NOTED, RAN, called, hook, login, played
+from tests.runtime.pipeline.hooks.hooked import NOTED, RAN, call_with_hooks, hook, login, run_story
 
 
 def test_a_stop_before_the_tool_ends_the_call_and_says_that_the_turn_ends() -> None:
     """AT-155, AT-154"""
-    result = called(hook(HookOutput(stop="enough", stop_code="quota")))
+    result = call_with_hooks(hook(HookOutput(stop="enough", stop_code="quota")))
     assert result.error is not None and not RAN
     assert (result.error.error_class, result.error.error_code) == ("hook_blocked", "quota")
     assert (result.status, NOTED[0].status) == ("denied", "blocked")
@@ -44,4 +44,4 @@ def test_a_mask_left_in_its_place_means_the_value_behind_it(update: Any, ran: An
                 assert isinstance(result, Result) and result.error is not None
                 assert result.error.error_code == "input_mutation_failed"
 
-    played(story)
+    run_story(story)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import Output
 from ferrule.model.result import Result
-from tests.runtime.pipeline.results.scene import kitchen
+from tests.runtime.pipeline.results.result_scene import result_scene
 from tests.spec.running_app import make_tool, run_async
 
 CIRCLE: list[Any] = []
@@ -41,7 +41,7 @@ for _ in range(5_000):
 @run_async
 async def test_at_115_what_is_no_json_is_a_failure_of_mapping(value: Any, word: str) -> None:
     """AT-115, AT-87: a class, a code and a message that says what to mend; nothing hangs, nothing crashes."""
-    async with kitchen(value if isinstance(value, Output) else Output(value)) as on:
+    async with result_scene(value if isinstance(value, Output) else Output(value)) as on:
         result = await on.call()
         assert result.error is not None
         assert (result.status, result.error.error_code) == ("failed", "result_mapping_failed")
@@ -62,7 +62,7 @@ async def test_at_115_what_is_no_json_is_a_failure_of_mapping(value: Any, word: 
 @run_async
 async def test_numbers_json_does_not_have_are_null(value: Any, told: Any) -> None:
     """AT-220: text and structured form agree, and are JSON."""
-    async with kitchen(Output(value)) as on:
+    async with result_scene(Output(value)) as on:
         result = await on.call()
         assert result.structured_content == told
         assert msgspec.json.decode(result.text) == told
@@ -72,7 +72,7 @@ async def test_numbers_json_does_not_have_are_null(value: Any, told: Any) -> Non
 @run_async
 async def test_half_characters_do_not_break_anything() -> None:
     for value in ("a\ud800b", {"k\udfff": "v\ud83d\ude00"}, Output(content=({"type": "text", "text": "\ud800"},))):
-        async with kitchen(value) as on:
+        async with result_scene(value) as on:
             result = await on.call()
             assert result.status == "succeeded"
             msgspec.json.encode(result.to_record())
@@ -85,7 +85,7 @@ async def test_half_characters_do_not_break_anything() -> None:
 )  # fmt: skip
 @run_async
 async def test_python_values_with_a_json_form_are_told_in_it(value: Any) -> None:
-    async with kitchen(Output(value)) as on:
+    async with result_scene(Output(value)) as on:
         result = await on.call()
         assert result.status == "succeeded", result.error
         record = result.to_record()
@@ -108,7 +108,7 @@ def test_any_value_ends_as_a_result_that_can_be_read_again(value: Any, is_block:
     @run_async
     async def main() -> None:
         gives = Output(content=({"type": "custom_thing", "member": value},)) if is_block else Output(value)
-        async with kitchen(gives) as on:
+        async with result_scene(gives) as on:
             result = await on.call()
             assert result.status == "succeeded"
             again = await on.app.result(result.invocation_id)
@@ -126,7 +126,7 @@ def test_any_value_ends_as_a_result_that_can_be_read_again(value: Any, is_block:
 @run_async
 async def test_a_tool_whose_output_schema_cannot_be_used_never_runs() -> None:
     """Nothing could be said of what it gives: the call is refused before it acts, with what to do."""
-    async with kitchen({"n": 1}, make_tool(output_schema={"$schema": "https://example.com/mine"})) as on:
+    async with result_scene({"n": 1}, make_tool(output_schema={"$schema": "https://example.com/mine"})) as on:
         result = await on.call()
         assert result.error is not None
         assert (result.error.error_class, result.error.retry.retry_safe) == ("capability_gap", True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output
-from tests.runtime.pipeline.results.scene import kitchen
+from tests.runtime.pipeline.results.result_scene import result_scene
 from tests.spec.running_app import run_async
 
 
@@ -18,7 +18,7 @@ async def test_at_249_references_have_an_id_a_place_and_a_relation() -> None:
         artifact_refs=({"artifact_id": "snap-1", "version": 3, "mimeType": "image/png", "sha256": "ab"}, "art-2"),
         resource_refs=({"url": "https://x.test/shot", "access": "public", "relation": "screenshot"}, "browser:page/1"),
     )
-    async with kitchen(output) as on:
+    async with result_scene(output) as on:
         result = await on.call()
         first, second = result.artifact_refs
         assert first["id"] == "snap-1"
@@ -40,7 +40,7 @@ async def test_references_in_the_content_are_references_of_the_result() -> None:
         {"type": "resource_link", "uri": "res:1", "mimeType": "text/html"},
         {"type": "resource_link", "uri": "res:1"},
     )
-    async with kitchen(Output(content=blocks)) as on:
+    async with result_scene(Output(content=blocks)) as on:
         result = await on.call()
         assert result.content == blocks
         assert [ref["id"] for ref in result.artifact_refs] == ["a"]
@@ -52,14 +52,14 @@ async def test_references_in_the_content_are_references_of_the_result() -> None:
 async def test_native_references_stay_with_the_call() -> None:
     """AT-251, AT-256, AT-258: the task of a tool that started one."""
     refs = ({"source": "a2a", "task_id": "t-1"},)
-    async with kitchen(Output("started", native_refs=refs, artifact_refs=({"id": "video"},))) as on:
+    async with result_scene(Output("started", native_refs=refs, artifact_refs=({"id": "video"},))) as on:
         result = await on.call()
         assert (await on.read_story(result)).notes["native_refs"] == list(refs)
 
 
 @run_async
 async def test_a_very_long_message_of_a_failed_tool_is_cut() -> None:
-    async with kitchen(ExecutionFailed("execution_failed", "m" * 1_000_000)) as on:
+    async with result_scene(ExecutionFailed("execution_failed", "m" * 1_000_000)) as on:
         result = await on.call()
         assert len(result.text) < 9_000
         assert result.text.endswith("(cut off)")

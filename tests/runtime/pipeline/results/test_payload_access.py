@@ -7,7 +7,7 @@ import pytest
 from ferrule.contracts.executor import Output
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.runtime.pipeline.results.payload_access import find_payload, read_payload
-from tests.runtime.pipeline.results.scene import TEXT, kitchen, linked, policy
+from tests.runtime.pipeline.results.result_scene import TEXT, policy, read_linked, result_scene
 from tests.spec.running_app import make_tool, run_async
 
 
@@ -18,18 +18,18 @@ async def test_at_234_private_output_is_a_summary_and_a_protected_reference() ->
         (Output("marker-text", is_private=True), make_tool(output_contract={"fallback_summary": "A letter."})),
         ("marker-text", make_tool(output_contract={"is_private": True, "fallback_summary": "A letter."})),
     ):
-        async with kitchen(gives, tool) as on:
+        async with result_scene(gives, tool) as on:
             result = await on.call()
             assert (result.status, result.text, result.summary) == ("succeeded", "A letter.", "A letter.")
             assert "marker-text" not in str(result)
-            ref = (await linked(on, result))["persisted_ref"]
+            ref = (await read_linked(on, result))["persisted_ref"]
             assert ref["access"] == "protected"
             services = on.app.services
             with pytest.raises(PayloadGone) as told:
                 await read_payload(services, ref["uri"], principal="ada", tenant="default")
             assert told.value.reason == "denied"
             assert await read_payload(services, ref["uri"], principal="ada", tenant="default", is_person=True)
-    async with kitchen(Output("marker-text", is_private=True), payloads=None) as on:
+    async with result_scene(Output("marker-text", is_private=True), payloads=None) as on:
         result = await on.call()
         assert result.status == "redacted"
         assert "marker-text" not in str(result)
@@ -38,7 +38,7 @@ async def test_at_234_private_output_is_a_summary_and_a_protected_reference() ->
 @run_async
 async def test_at_236_expired_bytes_leave_the_record() -> None:
     """AT-236, AT-274, AT-275: before and after the sweep, a structured "expired"; scope and expiry are told."""
-    async with kitchen(TEXT, settings={"expires_seconds": 60}) as on:
+    async with result_scene(TEXT, settings={"expires_seconds": 60}) as on:
         result = await on.call()
         ref = result.content[0]
         assert (ref["scope"], "expires_at" in ref) == ("durable", True)
@@ -53,14 +53,14 @@ async def test_at_236_expired_bytes_leave_the_record() -> None:
                 await read_payload(on.app.services, ref["uri"], principal="eve", tenant="default")
             assert told.value.reason == "unknown"
         assert await on.app.result(result.invocation_id) == result
-    async with kitchen(TEXT, policy("preview_and_persist", scope="session", expires_seconds=5)) as on:
+    async with result_scene(TEXT, policy("preview_and_persist", scope="session", expires_seconds=5)) as on:
         assert (await on.call()).content[0]["scope"] == "session"
 
 
 @run_async
 async def test_denied_and_unknown_look_the_same() -> None:
     """Another principal, another tenant, an address nobody has: one answer."""
-    async with kitchen(TEXT) as on:
+    async with result_scene(TEXT) as on:
         uri = (await on.call()).content[0]["uri"]
         services = on.app.services
         assert await read_payload(services, uri, "ada", "default", 5, 10) == TEXT[5:15].encode()

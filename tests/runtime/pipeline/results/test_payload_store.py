@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.testing import FakeClock
-from tests.runtime.pipeline.results.scene import TEXT, kitchen, linked
+from tests.runtime.pipeline.results.result_scene import TEXT, read_linked, result_scene
 from tests.spec.running_app import run_async
 
 
@@ -16,23 +16,23 @@ from tests.spec.running_app import run_async
 @run_async
 async def test_at_226_without_a_store_or_room_it_is_too_large(payloads: Any) -> None:
     """AT-226: sizes and reason survive; an action that ran is not said to be safe to repeat."""
-    async with kitchen(TEXT, payloads=payloads) as on:
+    async with result_scene(TEXT, payloads=payloads) as on:
         result = await on.call()
         assert result.status == "too_large"
         assert result.error is not None
         assert result.error.retry.retry_safe is False
-        record = await linked(on, result)
+        record = await read_linked(on, result)
         assert record["original_size_bytes"] == 481_204
         assert record["reason"]
         assert "481,204" in result.text
-    async with kitchen("short", payloads=payloads) as on:
+    async with result_scene("short", payloads=payloads) as on:
         assert (await on.call()).text == "short"
 
 
 @run_async
 async def test_more_than_may_be_stored_is_too_large() -> None:
     """AT-226: `max_stored_bytes`."""
-    async with kitchen(TEXT, settings={"max_stored_bytes": 481_203}) as on:
+    async with result_scene(TEXT, settings={"max_stored_bytes": 481_203}) as on:
         assert (await on.call()).status == "too_large"
-    async with kitchen(TEXT, settings={"max_stored_bytes": 481_204}) as on:
+    async with result_scene(TEXT, settings={"max_stored_bytes": 481_204}) as on:
         assert (await on.call()).status == "succeeded"

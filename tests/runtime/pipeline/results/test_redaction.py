@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.model.result import Result
-from tests.runtime.pipeline.results.scene import Kitchen, kitchen, secrets
+from tests.runtime.pipeline.results.result_scene import ResultScene, result_scene, secrets
 from tests.spec.running_app import make_tool, run_async
 
 SECRET = "tok_4f9a8b7c6d5e"
 KNOWN = secrets(KEY=SECRET)
 
 
-async def nowhere(on: Kitchen, result: Result, secret: str = SECRET) -> None:
+async def nowhere(on: ResultScene, result: Result, secret: str = SECRET) -> None:
     """The secret is in no representation, row, event or payload."""
     assert secret not in str(result)
     assert secret not in str(await on.app.result(result.invocation_id))
@@ -52,7 +52,7 @@ PLACES: dict[str, Any] = {
 @run_async
 async def test_at_233_a_secret_is_nowhere(place: str) -> None:
     """AT-233, AT-271: model, people, search, preview, references, errors, stored bytes."""
-    async with kitchen(PLACES[place], redactor=KNOWN) as on:
+    async with result_scene(PLACES[place], redactor=KNOWN) as on:
         result = await on.call()
         await nowhere(on, result)
         assert result.status not in ("redacted", "too_large")
@@ -66,7 +66,7 @@ async def test_at_233_a_secret_is_nowhere(place: str) -> None:
 @run_async
 async def test_at_233_what_has_no_secret_stays_as_it_is() -> None:
     """AT-233: no state, no event, no copy."""
-    async with kitchen({"a": "plain"}, redactor=KNOWN) as on:
+    async with result_scene({"a": "plain"}, redactor=KNOWN) as on:
         result = await on.call()
         assert (result.redaction_state, result.structured_content) == ("none", {"a": "plain"})
         assert "tool.result.redacted" not in [event.event_type for event in await on.read_events(result)]
@@ -78,7 +78,7 @@ async def test_sensitive_input_does_not_come_back_in_the_output() -> None:
     schema = {"type": "object", "properties": {"pin": {"type": "string"}}}
     tool = make_tool(schema=schema, input_contract={"sensitive_fields": ["pin"]})
     for redactor in (None, KNOWN):
-        async with kitchen(lambda arguments: f"you said {arguments['pin']}", tool, redactor=redactor) as on:
+        async with result_scene(lambda arguments: f"you said {arguments['pin']}", tool, redactor=redactor) as on:
             result = await on.call(arguments={"pin": "hunter2-hunter2"})
             await nowhere(on, result, "hunter2-hunter2")
             assert result.text.startswith("you said")
@@ -107,7 +107,7 @@ async def test_the_contract_of_a_tool_keeps_things_out_of_its_output(rules: Any,
     tool = make_tool(output_contract={"redaction_rules": rules})
     blocks = Output(RULED, content=({"type": "text", "text": "for ada@x.test 123-45-6789 987-65-4321 Ada"},))
     for gives in (RULED, blocks):
-        async with kitchen(gives, tool) as on:
+        async with result_scene(gives, tool) as on:
             result = await on.call()
             for text in gone:
                 assert text not in msgspec.json.encode(result.to_record()).decode()
@@ -142,7 +142,7 @@ def test_any_secret_in_any_place(secret: str, place: str, size: int) -> None:
 
     @run_async
     async def main() -> None:
-        async with kitchen(gives, redactor=secrets(KEY=secret)) as on:
+        async with result_scene(gives, redactor=secrets(KEY=secret)) as on:
             result = await on.call()
             record = result.to_record()
             shown = msgspec.json.encode(record).decode()

@@ -25,7 +25,7 @@ from ferrule.runtime.pipeline.phases.map_result import map_result
 from ferrule.runtime.pipeline.phases.persist_result import persist_result
 from ferrule.runtime.pipeline.results.streaming import OutputTooLarge, TextPreview, drain_stream, store_stream
 from ferrule.testing import FakeClock
-from tests.runtime.pipeline.results.scene import Kitchen, kitchen, secrets
+from tests.runtime.pipeline.results.result_scene import ResultScene, result_scene, secrets
 from tests.spec.running_app import make_tool, run_async
 
 OWNER = PayloadOwner("inv_0123456789abcdef01234567", "ada", "default")
@@ -155,7 +155,7 @@ def test_a_preview_never_cuts_a_character(text: str, chars: int, size: int) -> N
 # In a call
 
 
-async def ended(on: Kitchen, output: Output) -> Any:
+async def ended(on: ResultScene, output: Output) -> Any:
     """A call whose tool gave a stream, from there to the end."""
     call = Call("inv_0123456789abcdef01234567", "search", on.surface.session, CallInputs(b'{"city":"Bern"}'), 0, 0, lambda: 1,
                 NO_OPTIONS, "planned", [0], [])  # fmt: skip
@@ -175,7 +175,7 @@ async def test_a_stream_of_text_is_shown_in_part_and_one_of_bytes_by_reference()
     """AT-225, AT-224: status, preview, records; no output schema stands against it."""
     data = b"line\n" * 100_000
     tool = make_tool(output_schema={"type": "object"})
-    async with kitchen(None, tool) as on:
+    async with result_scene(None, tool) as on:
         call = await ended(on, Output(stream=iter([data]), media_type="text/plain; charset=utf-8", file_name="out.txt"))
         result = call.ending.result
         assert (result.status, (await on.stored(result))[1]) == ("succeeded", data)
@@ -194,7 +194,7 @@ async def test_a_stream_of_text_is_shown_in_part_and_one_of_bytes_by_reference()
 async def test_a_call_whose_tool_gives_a_stream(kind: str) -> None:
     """AT-225: from the tool to the surface that reads it back."""
     chunks = [b"abc" * 30_000] * 4
-    async with kitchen(lambda arguments: Output(stream=Source(*chunks).of(kind), media_type="text/plain")) as on:
+    async with result_scene(lambda arguments: Output(stream=Source(*chunks).of(kind), media_type="text/plain")) as on:
         result = await on.call()
         assert result.status == "succeeded"
         assert result.text.startswith("abcabc")
@@ -211,7 +211,7 @@ async def test_a_call_whose_tool_gives_a_stream(kind: str) -> None:
 @run_async
 async def test_private_streams_are_protected_and_not_shown() -> None:
     """AT-234: no preview."""
-    async with kitchen(None) as on:
+    async with result_scene(None) as on:
         call = await ended(on, Output(stream=iter([b"marker"]), media_type="text/plain", is_private=True))
         assert "marker" not in str(call.ending.result)
         assert call.notes["persistence"][0]["persisted_ref"]["access"] == "protected"
@@ -221,7 +221,7 @@ async def test_private_streams_are_protected_and_not_shown() -> None:
 @run_async
 async def test_a_lost_stream_is_an_error_and_not_an_empty_result(kind: str) -> None:
     """AT-230: `output_lost`, not the empty marker."""
-    async with kitchen(None) as on:
+    async with result_scene(None) as on:
         with pytest.raises(ExecutionFailed) as told:
             await ended(on, Output(stream=Source(b"half", fails=OSError("gone")).of(kind)))
         assert (told.value.error_class, told.value.code) == ("execution_failed", "output_lost")
@@ -233,18 +233,18 @@ async def test_a_lost_stream_is_an_error_and_not_an_empty_result(kind: str) -> N
 @run_async
 async def test_at_226_streams_that_cannot_be_stored() -> None:
     """AT-226: shown where that is possible, else too large; a full store leaves nothing."""
-    async with kitchen(None, payloads=None) as on:
+    async with result_scene(None, payloads=None) as on:
         assert (await ended(on, Output(stream=iter([b"short"]), media_type="text/plain"))).ending.result.text == "short"
         for stream in ([b"x" * 300_000], [b"\x00"]):
             with pytest.raises(ExecutionFailed) as told:
                 await ended(on, Output(stream=iter(stream), media_type="application/zip"))
             assert told.value.error_class == "result_too_large"
-    async with kitchen(None, payloads=MemoryPayloads(FakeClock().now, room=10)) as on:
+    async with result_scene(None, payloads=MemoryPayloads(FakeClock().now, room=10)) as on:
         with pytest.raises(ExecutionFailed) as told:
             await ended(on, Output(stream=iter([b"x" * 11])))
         assert told.value.error_class == "result_too_large"
         assert "no room" in told.value.message
-    async with kitchen(None, settings={"max_stored_bytes": 10}) as on:
+    async with result_scene(None, settings={"max_stored_bytes": 10}) as on:
         with pytest.raises(ExecutionFailed) as told:
             await ended(on, Output(stream=iter([b"x" * 11])))
         assert told.value.error_class == "result_too_large"
@@ -254,7 +254,7 @@ async def test_at_226_streams_that_cannot_be_stored() -> None:
 async def test_at_231_a_stream_of_a_tool_that_opts_out_is_cut_off() -> None:
     """AT-231: shown up to its limit, with a note."""
     tool = make_tool(output_contract={"persistence_policy": "never_persist", "max_inline_chars": 10})
-    async with kitchen(None, tool) as on:
+    async with result_scene(None, tool) as on:
         result = (await ended(on, Output(stream=iter([b"x" * 100]), media_type="text/plain"))).ending.result
         assert result.text.startswith("x" * 10 + "\n")
         assert "missing" in result.text
@@ -270,7 +270,7 @@ def test_a_secret_split_between_chunks_is_taken_out(around: bytes, size: int) ->
 
     @run_async
     async def main() -> None:
-        async with kitchen(None, redactor=secrets(KEY=secret.decode())) as on:
+        async with result_scene(None, redactor=secrets(KEY=secret.decode())) as on:
             chunks = [data[start : start + size] for start in range(0, len(data), size)]
             call = await ended(on, Output(stream=iter(chunks), media_type="text/plain"))
             kept, stored = await on.stored(call.ending.result)

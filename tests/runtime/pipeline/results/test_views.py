@@ -6,7 +6,7 @@ import msgspec
 
 from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HookOutput
-from tests.runtime.pipeline.results.scene import TEXT, kitchen
+from tests.runtime.pipeline.results.result_scene import TEXT, result_scene
 from tests.spec.running_app import FunctionHook, make_tool, run_async
 
 
@@ -14,17 +14,17 @@ from tests.spec.running_app import FunctionHook, make_tool, run_async
 async def test_json_is_stored_as_json_and_blocks_with_what_is_structured() -> None:
     """AT-228: everything the tool gave can be had again."""
     value = {"rows": [{"n": number} for number in range(20_000)]}
-    async with kitchen(value) as on:
+    async with result_scene(value) as on:
         result = await on.call()
         kept, data = await on.stored(result)
         assert kept.media_type == "application/json"
         assert msgspec.json.decode(data) == value
         assert result.structured_content is None
     blocks = ({"type": "text", "text": "t" * 60_000}, {"type": "log", "text": "line"})
-    async with kitchen(Output({"a": 1}, content=blocks)) as on:
+    async with result_scene(Output({"a": 1}, content=blocks)) as on:
         kept, data = await on.stored(await on.call())
         assert msgspec.json.decode(data) == {"content": list(blocks), "structured_content": {"a": 1}}
-    async with kitchen(Output({"a": "x" * 60_000}, content=({"type": "text", "text": "short"},))) as on:
+    async with result_scene(Output({"a": "x" * 60_000}, content=({"type": "text", "text": "short"},))) as on:
         result = await on.call()
         assert result.structured_content is None
         assert result.text.startswith("short\n")
@@ -41,7 +41,9 @@ async def test_at_60_each_representation_has_its_own_channel() -> None:
         artifact_refs=({"id": "artifact-marker"},),
         resource_refs=({"uri": "resource:marker"},),
     )
-    async with kitchen(output, make_tool(interface={"max_inline_chars": 100}), settings={"preview_chars": 50}) as on:
+    async with result_scene(
+        output, make_tool(interface={"max_inline_chars": 100}), settings={"preview_chars": 50}
+    ) as on:
         result = await on.call()
         assert result.ui_facing_summary == "ui-marker"
         assert result.transcript_search_text == "search-marker"
@@ -59,13 +61,13 @@ async def test_at_60_each_representation_has_its_own_channel() -> None:
 async def test_a_view_that_a_hook_made_is_shown_and_the_native_output_kept_apart() -> None:
     """AT-157, AT-228: the model sees the hook's words; what the tool gave is stored where no surface can fetch it."""
     hook = FunctionHook(lambda told: HookOutput(updated_output="short"), event="post_tool_use")
-    async with kitchen(TEXT, hooks=(hook,)) as on:
+    async with result_scene(TEXT, hooks=(hook,)) as on:
         result = await on.call()
         assert result.text == "short"
         kept, data = await on.stored(result)
         assert (kept.access, data) == ("protected", TEXT.encode())
     hook = FunctionHook(lambda told: HookOutput(updated_output="z" * 60_000), event="post_tool_use")
-    async with kitchen("short", hooks=(hook,)) as on:
+    async with result_scene("short", hooks=(hook,)) as on:
         result = await on.call()
         assert result.text.startswith("z" * 2_000 + "\n")
         assert len(str(result)) < 10_000

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookFailed, HookInput, HookOutput
 from ferrule.runtime.pipeline.hooks.answers import check_answer
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.hooks.hooked import NOTED, RAN, Bare, called, hook, look, never, played
+from tests.runtime.pipeline.hooks.hooked import (
+    NOTED,
+    RAN,
+    BareHook,
+    call_with_hooks,
+    hook,
+    look,
+    never_answer,
+    run_story,
+)
 
 
 def raising(error: BaseException) -> Any:
@@ -66,7 +75,7 @@ NONSENSE = [
 @pytest.mark.parametrize("said", NONSENSE, ids=range(len(NONSENSE)))
 def test_nonsense_blocks_a_call_before_it_runs(said: Any) -> None:
     """AT-158: hook_blocked, hook_failed, and the message names the hook."""
-    result = called(Bare(lambda told: said))
+    result = call_with_hooks(BareHook(lambda told: said))
     assert result.error is not None
     assert (result.error.error_class, result.error.error_code) == ("hook_blocked", "hook_failed")
     assert (result.status, NOTED[0].status) == ("failed", "blocked")
@@ -77,7 +86,7 @@ def test_nonsense_blocks_a_call_before_it_runs(said: Any) -> None:
 @pytest.mark.parametrize("said", NONSENSE[:-1], ids=range(len(NONSENSE) - 1))
 def test_nonsense_after_a_call_keeps_the_output(said: Any) -> None:
     """AT-158: partial_failure, post_hook_failed."""
-    result = called(Bare(lambda told: said, "post_tool_use"))
+    result = call_with_hooks(BareHook(lambda told: said, "post_tool_use"))
     assert result.error is not None
     assert (result.error.error_class, result.error.error_code) == ("partial_failure", "post_hook_failed")
     assert (result.status, NOTED[0].status) == ("partial_succeeded", "succeeded")
@@ -103,18 +112,18 @@ def test_a_crash_is_told_by_its_kind_and_never_by_its_words(run: Any, is_awaited
         given: HookOutput = run(told)
         return given
 
-    result = called(hook(later if is_awaited else run))
+    result = call_with_hooks(hook(later if is_awaited else run))
     assert result.error is not None and result.error.error_code == "hook_failed"
     assert "'guard'" in result.error.message and "s3cret" not in repr(result) + repr(NOTED)
     assert NOTED[0].hooks[0].outputs[0]["failed"] in result.error.message
     assert not RAN
 
 
-@pytest.mark.parametrize("run", [never, stubborn])
+@pytest.mark.parametrize("run", [never_answer, stubborn])
 def test_a_late_hook_blocks_and_holds_up_nothing(run: Any) -> None:
     """AT-158: also one that does not let itself be cancelled."""
     began = time.monotonic()
-    result = called(hook(run, timeout_seconds=0.05))
+    result = call_with_hooks(hook(run, timeout_seconds=0.05))
     assert result.error is not None and result.error.error_code == "hook_failed"
     assert "within 0.05 s" in result.error.message
     assert time.monotonic() - began < 5
@@ -123,7 +132,7 @@ def test_a_late_hook_blocks_and_holds_up_nothing(run: Any) -> None:
 
 def test_a_late_hook_after_the_tool_keeps_the_output() -> None:
     """AT-158"""
-    result = called(hook(never, "post_tool_use", timeout_seconds=0.05))
+    result = call_with_hooks(hook(never_answer, "post_tool_use", timeout_seconds=0.05))
     assert (result.status, result.text) == ("partial_succeeded", "seen Bern")
 
 
@@ -132,7 +141,7 @@ def test_a_hook_that_cannot_say_whether_it_matches_has_failed() -> None:
     broken = hook(HookOutput())
     broken.matches = raising(ValueError("s3cret"))  # type: ignore[method-assign]
     broken.matches = lambda tool_id, tool_name: 1 / 0 > 0  # type: ignore[method-assign]
-    result = called(broken)
+    result = call_with_hooks(broken)
     assert result.error is not None and "ZeroDivisionError" in result.error.message
     assert not RAN
 
@@ -161,7 +170,7 @@ def test_a_caller_who_goes_away_takes_the_hook_along() -> None:
             assert state == ["asked", "ended"]
         assert not RAN
 
-    played(story)
+    run_story(story)
 
 
 def test_what_a_hook_keeps_hold_of_is_not_what_is_used() -> None:

@@ -24,27 +24,27 @@ ANY: dict[str, Any] = {"type": "object"}
 
 
 @asynccontextmanager
-async def guarded(*tools: Any, **said: Any) -> AsyncIterator[RunningApp]:
+async def scene_with_secrets(*tools: Any, **said: Any) -> AsyncIterator[RunningApp]:
     """A scene whose app knows the secret."""
     async with running_app(*tools, redaction=SETTINGS, environment=ENVIRONMENT, **said) as on:
         yield on
 
 
-async def kept(on: RunningApp) -> bytes:
+async def read_stored(on: RunningApp) -> bytes:
     """Every byte of every row."""
     await on.app.store.flush()
     rows = await on.app.store.rows_after(0, 10_000)
     return b"\n".join(row.body + (row.payload or b"") + row.mark + row.tool.encode() for row in rows)
 
 
-def spelled(secret: str) -> list[bytes]:
+def list_spellings_of(secret: str) -> list[bytes]:
     plain = secret.encode()
     return [plain, json.dumps(secret)[1:-1].encode(), base64.b64encode(plain)[:-4], plain.hex().encode()]
 
 
 async def is_clean(on: RunningApp, *secrets: str) -> bool:
-    everything = await kept(on)
-    return not any(form in everything for secret in secrets or (SECRET, GITHUB) for form in spelled(secret))
+    everything = await read_stored(on)
+    return not any(form in everything for secret in secrets or (SECRET, GITHUB) for form in list_spellings_of(secret))
 
 
 def is_told(outcome: Any) -> bool:
@@ -52,7 +52,7 @@ def is_told(outcome: Any) -> bool:
     return KNOWN.may_hold(msgspec.msgpack.encode(msgspec.to_builtins(outcome)))
 
 
-async def checked(on: RunningApp, outcome: Result | Pending) -> Result | Pending:
+async def check_outcome(on: RunningApp, outcome: Result | Pending) -> Result | Pending:
     assert not is_told(outcome), outcome
     assert await is_clean(on)
     return outcome

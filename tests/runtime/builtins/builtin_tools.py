@@ -59,7 +59,7 @@ def no_client() -> Client:
 
 
 @contextmanager
-def refused(error_class: ErrorClass, code: str | None = None, match: str | None = None) -> Iterator[None]:
+def expect_refusal(error_class: ErrorClass, code: str | None = None, match: str | None = None) -> Iterator[None]:
     """Expects a failure of a class, with a code."""
     with pytest.raises(ExecutionFailed, match=match) as failed:
         yield
@@ -68,7 +68,7 @@ def refused(error_class: ErrorClass, code: str | None = None, match: str | None 
         assert failed.value.code == code, failed.value.message
 
 
-def manifest(**tools: dict[str, Any]) -> str:
+def write_manifest(**tools: dict[str, Any]) -> str:
     """An agent file with these built-in tools and their settings."""
     return json.dumps(
         {
@@ -87,11 +87,13 @@ def manifest(**tools: dict[str, Any]) -> str:
 
 
 @asynccontextmanager
-async def shop(root: Path, environment: dict[str, str] | None = None, /, *, network_allow: tuple[str, ...] = (),
+async def app_with_builtins(root: Path, environment: dict[str, str] | None = None, /, *, network_allow: tuple[str, ...] = (),
                policy: str = ALLOW_ALL, **tools: dict[str, Any]) -> AsyncIterator[App]:  # fmt: skip
     """An app whose agent `shop` has these built-in tools."""
     client = Client(Guard(network_allow))
     executor = BuiltinExecutor(root, environment or {}, lambda: client)
-    async with memory_app(definitions={"agent.yaml": manifest(**tools)}, policy=policy, executors=[executor]) as app:
+    async with memory_app(
+        definitions={"agent.yaml": write_manifest(**tools)}, policy=policy, executors=[executor]
+    ) as app:
         yield app
     await client.aclose()

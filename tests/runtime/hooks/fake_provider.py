@@ -18,7 +18,7 @@ def local_client() -> Client:
     return Client(Guard(("127.0.0.1",)))
 
 
-class Asked(NamedTuple):
+class ReceivedPost(NamedTuple):
     """One question that arrived."""
 
     path: str
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     body: bytes
 
 
-class Answering(ThreadingHTTPServer):
+class FakeProvider(ThreadingHTTPServer):
     """Keeps what it was asked."""
 
     daemon_threads = True
@@ -34,7 +34,7 @@ class Answering(ThreadingHTTPServer):
 
     def __init__(self, answer: Callable[[bytes], bytes], status: int, headers: dict[str, str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedPost] = []
         self.answer, self.status, self.headers = answer, status, headers
 
     @property
@@ -43,12 +43,12 @@ class Answering(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: Answering
+    server: FakeProvider
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked.append(Asked(self.path, dict(self.headers.items()), body))
+        self.server.asked.append(ReceivedPost(self.path, dict(self.headers.items()), body))
         answer = self.server.answer(body)
         self.send_response(self.server.status)
         for name, value in self.server.headers.items():
@@ -63,10 +63,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def answering(
+def running_provider(
     answer: Callable[[bytes], bytes] = lambda body: b"{}", status: int = 200, **headers: str
-) -> Iterator[Answering]:
-    server = Answering(answer, status, headers)
+) -> Iterator[FakeProvider]:
+    server = FakeProvider(answer, status, headers)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -78,7 +78,7 @@ def answering(
 
 
 @contextmanager
-def saying(raw: bytes, *, closes: bool = True) -> Iterator[str]:
+def running_raw_server(raw: bytes, *, closes: bool = True) -> Iterator[str]:
     """A server that says these bytes to whoever comes first, and the address of it."""
     done = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -29,7 +29,7 @@ def secrets(**known: str) -> Redactor:
     return redactor
 
 
-class Kitchen(RunningApp):
+class ResultScene(RunningApp):
     """A scene with a payload store."""
 
     payloads: Any
@@ -48,7 +48,7 @@ class Kitchen(RunningApp):
 
 
 @asynccontextmanager
-async def kitchen(
+async def result_scene(
     gives: Any,
     tool: Tool | None = None,
     *,
@@ -56,12 +56,12 @@ async def kitchen(
     payloads: PayloadStore | str | None = "memory",
     redactor: Redactor | None = None,
     **parts: Any,
-) -> AsyncIterator[Kitchen]:
+) -> AsyncIterator[ResultScene]:
     """An app with one tool that gives something. `settings`: of `[results]`."""
     clock = FakeClock()
     async with running_app(tool or make_tool(), default=gives, clock=clock, **parts) as on:
         used: Any = MemoryPayloads(clock.now) if payloads == "memory" else payloads
-        found = Kitchen(on.app, on.executor, on.surface)
+        found = ResultScene(on.app, on.executor, on.surface)
         found.payloads, found.clock = used, clock
         on.app.services = replace(
             on.app.services, payloads=used, results=ResultSettings(**(settings or {})), redactor=redactor
@@ -74,7 +74,7 @@ def policy(strategy: str, **said: Any) -> Any:
     return make_tool(output_contract={"persistence_policy": {"strategy": strategy, **said}, "max_inline_chars": 100})
 
 
-async def linked(on: Kitchen, result: Result) -> dict[str, Any]:
+async def read_linked(on: ResultScene, result: Result) -> dict[str, Any]:
     """The one persistence record; it and the result name each other (AT-223)."""
     (record,) = await on.persistence(result)
     assert result.persistence_refs == (record["decision_id"],)

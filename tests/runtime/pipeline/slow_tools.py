@@ -233,27 +233,27 @@ TOOLS = (look, watch, stare, act, work, idle, toil, listen, ignore, trip, stumbl
 
 
 @asynccontextmanager
-async def overtime(**parts: Any) -> AsyncIterator[tuple[App, SurfaceHandle]]:
+async def app_of_slow_tools(**parts: Any) -> AsyncIterator[tuple[App, SurfaceHandle]]:
     """An app with these tools. In the end every call had one legal life, and nothing is left of it in memory."""
     HELD.clear()
     parts = {"tools": TOOLS, "policy": ALLOW, **parts}
     async with memory_app(**parts) as app:
         yield app, app.surface()
         HELD.set()
-        await until(lambda: not app.services.live.calls)
+        await wait_until(lambda: not app.services.live.calls)
         await app.store.flush()
         check_lives(await app.store.rows_after(0, 100_000))
         assert not app.services.scheduler.describe()["lanes"], "somebody is still in a lane"
 
 
-async def until(condition: Callable[[], object]) -> None:
+async def wait_until(condition: Callable[[], object]) -> None:
     """Wait until something is so, five seconds at most."""
     async with asyncio.timeout(5):
         while not condition():
             await asyncio.sleep(0.001)
 
 
-async def under_way(app: App, calling: Awaitable[Any], stage: str = "running") -> tuple[asyncio.Task[Any], str]:
+async def start_call(app: App, calling: Awaitable[Any], stage: str = "running") -> tuple[asyncio.Task[Any], str]:
     """A call in a task of its own, and its id, once it is there."""
     before, begun = set(app.services.live.calls), len(BEGUN)
     task = asyncio.ensure_future(calling)
@@ -261,22 +261,22 @@ async def under_way(app: App, calling: Awaitable[Any], stage: str = "running") -
     def new() -> list[str]:
         return [name for name, live in app.services.live.calls.items() if name not in before and live.stage == stage]
 
-    await until(lambda: new() or task.done())
+    await wait_until(lambda: new() or task.done())
     for _ in range(3):  # and its tool has begun
         await asyncio.sleep(0)
     call = new()[0]
     if stage == "running" and app.services.live.calls[call].call.tool_name in ("stare", "toil", "listen"):
-        await until(lambda: len(BEGUN) > begun)
+        await wait_until(lambda: len(BEGUN) > begun)
     assert not task.done(), task.result()
     return task, call
 
 
-async def news(app: App, call: str) -> list[str]:
+async def list_news(app: App, call: str) -> list[str]:
     """What was told about a call, besides its progress."""
     return [row.outcome for row in await app.store.news_of(call) if row.outcome != "progress"]
 
 
-async def said(app: App, call: str) -> list[int]:
+async def list_progress(app: App, call: str) -> list[int]:
     """The numbers of its progress records, as they are in the ledger."""
     rows = await app.store.news_of(call)
     return [
@@ -284,7 +284,7 @@ async def said(app: App, call: str) -> list[int]:
     ]
 
 
-def ended(outcome: Any) -> tuple[str, str | None, str | None]:
+def describe_end(outcome: Any) -> tuple[str, str | None, str | None]:
     """How a call ended: the status, the error class, and why it was stopped."""
     assert isinstance(outcome, Result), outcome
     return outcome.status, outcome.error.error_class if outcome.error else None, outcome.abort_reason
