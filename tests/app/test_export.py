@@ -16,7 +16,15 @@ from ferrule.model.surface import Surface, SurfaceSettings
 from ferrule.model.tool import SafetyFacts, raw
 from ferrule.testing import memory_app
 from tests.driven import driven
-from tests.runtime.surface.parts import Denying, a_tool, declared, request_of, surface_of, surface_record, view_of
+from tests.runtime.surface.surfaces import (
+    DenyingPolicy,
+    make_declared_tool,
+    make_request,
+    make_surface,
+    make_surface_record,
+    make_tool,
+    make_view,
+)
 
 DEFERRING = ("anthropic", "openai-responses")
 
@@ -31,7 +39,7 @@ def names_in(exported: Exported) -> list[str]:
 
 @pytest.mark.parametrize("to", [name for name in FORMATS.names() if name != "openapi"])
 def test_every_provider_gets_the_tools_that_are_shown(to: str) -> None:
-    exported = export(surface_of(view_of(a_tool("search"), a_tool("book"))), to)
+    exported = export(make_surface(make_view(make_tool("search"), make_tool("book"))), to)
     assert sorted(names_in(exported)) == ["book", "search"]
     assert exported.left_out == ()
     assert "Does book." in json.dumps(exported.request)
@@ -41,13 +49,13 @@ def test_every_provider_gets_the_tools_that_are_shown(to: str) -> None:
 def test_nothing_is_shown_that_the_surface_hides(to: str) -> None:
     """AT-55, AT-56: no internal field, no tool that policy denies, nothing of the runtime's."""
     runtime = {"type": "object", "properties": {"city": {"type": "string"}, "tenant_secret": {"type": "string"}}}
-    tool = declared("search", {"classifier_input": "telltale-words"})
+    tool = make_declared_tool("search", {"classifier_input": "telltale-words"})
     payload = json.loads(bytes(tool.payload))
     payload["input_contract"] |= {"runtime_input_schema": runtime, "internal_only_fields": ["tenant_secret"]}
-    tool = a_tool(
+    tool = make_tool(
         "search", payload=raw(payload), dialect="agent_tool", runtime_input_schema=raw(runtime), owner="telltale-team"
     )
-    surface = surface_of(view_of(tool, a_tool("forbidden")), engine=Denying("acme.forbidden"))
+    surface = make_surface(make_view(tool, make_tool("forbidden")), engine=DenyingPolicy("acme.forbidden"))
     written = json.dumps(export(surface, to).request)
     assert "search" in written
     for hidden in ("tenant_secret", "forbidden", "telltale"):
@@ -56,8 +64,8 @@ def test_nothing_is_shown_that_the_surface_hides(to: str) -> None:
 
 @pytest.mark.parametrize("to", DEFERRING)
 def test_deferred_tools_go_along_where_the_provider_keeps_them_back(to: str) -> None:
-    tools = [a_tool(f"tool-{number}") for number in range(60)]
-    exported = export(surface_of(view_of(*tools)), to)
+    tools = [make_tool(f"tool-{number}") for number in range(60)]
+    exported = export(make_surface(make_view(*tools)), to)
     deferred = [one for one in exported.request["tools"] if one.get("defer_loading")]
     assert len(deferred) == len(exported.tokens.deferred) == 60
     assert list(exported.tokens.tools) == ["search_tools"]
@@ -66,20 +74,20 @@ def test_deferred_tools_go_along_where_the_provider_keeps_them_back(to: str) -> 
 
 def test_a_model_that_cannot_load_later_is_not_given_what_is_deferred() -> None:
     """AT-73: without deferred references they are reached by search alone."""
-    tools = [a_tool(f"tool-{number}") for number in range(60)]
-    view = view_of(*tools)
-    assert names_in(export(surface_of(view), "openai")) == ["search_tools"]
-    unable = surface_of(view, request_of(model_capabilities={"deferred_refs": False}))
+    tools = [make_tool(f"tool-{number}") for number in range(60)]
+    view = make_view(*tools)
+    assert names_in(export(make_surface(view), "openai")) == ["search_tools"]
+    unable = make_surface(view, make_request(model_capabilities={"deferred_refs": False}))
     assert names_in(export(unable, "anthropic")) == ["search_tools"]
 
 
 def test_what_a_model_can_do_decides_what_is_asked_of_it() -> None:
     """AT-73: strict schemas and parallel calls only where the model has them."""
-    tool = a_tool("search", facts=SafetyFacts(strict=True))
-    able = export(surface_of(view_of(tool)), "openai", strict=True).request
+    tool = make_tool("search", facts=SafetyFacts(strict=True))
+    able = export(make_surface(make_view(tool)), "openai", strict=True).request
     assert able["tools"][0]["function"]["strict"] is True and "parallel_tool_calls" not in able
-    unable = surface_of(
-        view_of(tool), request_of(model_capabilities={"strict_schemas": False, "parallel_calls": False})
+    unable = make_surface(
+        make_view(tool), make_request(model_capabilities={"strict_schemas": False, "parallel_calls": False})
     )
     request = export(unable, "openai", strict=True).request
     assert "strict" not in request["tools"][0]["function"] and request["parallel_tool_calls"] is False
@@ -87,8 +95,8 @@ def test_what_a_model_can_do_decides_what_is_asked_of_it() -> None:
 
 def test_the_choice_names_the_tool_as_it_is_written() -> None:
     """AT-72, AT-261: a name that had to be changed is the one that is chosen."""
-    record = surface_record(tool_refs=["acme.look.up"], default_tool_choice="acme.look.up")
-    surface = surface_of(view_of(a_tool("look.up"), records=[record]), request_of(surface_id="desk"))
+    record = make_surface_record(tool_refs=["acme.look.up"], default_tool_choice="acme.look.up")
+    surface = make_surface(make_view(make_tool("look.up"), records=[record]), make_request(surface_id="desk"))
     exported = export(surface, "anthropic")
     (written,) = exported.names
     assert exported.names[written] == "look.up"
@@ -103,7 +111,7 @@ def test_an_answer_of_a_model_leads_to_the_tool_and_its_arguments() -> None:
         "required": ["city"],
         "additionalProperties": False,
     }
-    exported = export(surface_of(view_of(a_tool("look.up", input_schema=raw(schema)))), "openai", strict=True)
+    exported = export(make_surface(make_view(make_tool("look.up", input_schema=raw(schema)))), "openai", strict=True)
     (written,) = exported.names
     assert exported.decode_call(written, {"city": "Ulm", "days": None}) == ("look.up", {"city": "Ulm"})
     assert exported.decode_call("unheard-of", {"a": 1}) == ("unheard-of", {"a": 1})
@@ -111,14 +119,14 @@ def test_an_answer_of_a_model_leads_to_the_tool_and_its_arguments() -> None:
 
 def test_one_schema_that_cannot_be_said_takes_no_other_tool_with_it() -> None:
     loop = {"type": "object", "properties": {"a": {"$ref": "https://elsewhere.example/schema"}}}
-    exported = export_tools([a_tool("sound"), a_tool("unsound", input_schema=raw(loop))], "openai", strict=True)
+    exported = export_tools([make_tool("sound"), make_tool("unsound", input_schema=raw(loop))], "openai", strict=True)
     assert names_in(exported) == ["sound"]
     assert [finding.path for finding in exported.left_out] == [("acme.unsound",)]
 
 
 def test_tokens_are_counted_by_whoever_counts() -> None:
     counter = TokenCounter("letters", len)
-    exported = export_tools([a_tool("search")], "openai", counter=counter)
+    exported = export_tools([make_tool("search")], "openai", counter=counter)
     (written,) = exported.request["tools"]
     assert exported.tokens.counted_by == "letters"
     assert exported.tokens.total == len(json.dumps(written, separators=(",", ":")))

@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.app.resources import ProcessReadiness, ProcessResources
 from tests.driven import driven
-from tests.runtime.surface.parts import a_tool
+from tests.runtime.surface.surfaces import make_tool
 
 
 @driven
@@ -25,10 +25,10 @@ def test_a_bound_function_brings_its_own_credentials_where_its_dialect_says_so(
     dialect: str, missing: tuple[str, ...]
 ) -> None:
     here = ProcessReadiness(lambda tool: True, missing=lambda tool: ("CRM_KEY",))
-    assert here.missing_credentials(a_tool(dialect=dialect), ["CRM_KEY"]) == missing
+    assert here.missing_credentials(make_tool(dialect=dialect), ["CRM_KEY"]) == missing
 
 
 def test_a_tool_that_nothing_does_is_not_set_up_and_lacks_what_is_missing() -> None:
     here = ProcessReadiness(lambda tool: False, missing=lambda tool: ("CRM_KEY",))
-    assert not here.is_set_up(a_tool()) and not here.is_switched_on(a_tool())
-    assert here.missing_credentials(a_tool(dialect="aml"), []) == ("CRM_KEY",)
+    assert not here.is_set_up(make_tool()) and not here.is_switched_on(make_tool())
+    assert here.missing_credentials(make_tool(dialect="aml"), []) == ("CRM_KEY",)

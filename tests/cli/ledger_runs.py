@@ -15,7 +15,7 @@ from ferrule.cli import explain, log
 from ferrule.contracts.store import Store
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.journal import Payload
-from tests.ledger.history.rows import NOON, SCENARIOS, Ledger, result_of
+from tests.ledger.history.rows import NOON, SCENARIOS, Ledger, encode_result
 
 
 class Told(NamedTuple):
@@ -63,5 +63,5 @@ def write_news(ledger: Ledger) -> None:
     ledger.news("inv_canceled", "cancel_requested", asked, at=NOON + second)
     ledger.news("inv_canceled", "cancel_acknowledged", {}, at=NOON + second)
     SCENARIOS["canceled"](ledger)
-    late = Payload(result=result_of({"refund": "r-9"}))
+    late = Payload(result=encode_result({"refund": "r-9"}))
     ledger.news("inv_canceled", "late_result", {"status": "succeeded"}, at=NOON + 9 * second, payload=late)

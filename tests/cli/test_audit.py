@@ -12,7 +12,7 @@ import pytest
 from ferrule.app.custody.paths import LedgerPaths
 from ferrule.definitions.compiler.seal import make_key, trust
 from tests.cli.run import ferrule
-from tests.ledger.audit.build import CANARY, Story, every_kind, write
+from tests.ledger.audit.build import CANARY, Story, make_full_story, write_story
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def paths(workspace: Path) -> LedgerPaths:
         root / "ledger.db", root / "keys/ledger.key", root / "keys/ledger.pub", workspace.parent / "witness.jsonl"
     )
     trust(paths.public, make_key(paths.key))
-    write(paths, every_kind(2))
+    write_story(paths, make_full_story(2))
     return paths
 
 
@@ -117,7 +117,7 @@ def test_calls_are_exported_for_reading(root: Path, paths: LedgerPaths) -> None:
 def test_erase_removes_the_bytes_and_the_ledger_stays_sound(root: Path, paths: LedgerPaths) -> None:
     story = Story(calls_before=1000)
     call = story.read("carla", text=CANARY)
-    write(paths, story)
+    write_story(paths, story)
     ran = ferrule("audit", "erase", "--call", call, "--reason", "asked to", folder=root)
     assert (ran.code, ran.out) == (0, "erased 1 payloads of 1 call\n"), ran
     assert not [file for file in root.rglob("*") if file.is_file() and CANARY.encode() in file.read_bytes()]
@@ -160,7 +160,7 @@ def test_backup_and_restore(root: Path, paths: LedgerPaths) -> None:
     )
     story = Story(calls_before=1000)
     story.read()
-    write(paths, story)
+    write_story(paths, story)
     refused = ferrule("audit", "restore", "saved.db", folder=root)
     assert refused.code == 2
     assert "1 rows (" in refused.err

@@ -11,22 +11,22 @@ import pytest
 from ferrule.cli.pending import card_lines, format_duration, print_pending
 from ferrule.model.decision import Requirement
 from ferrule.runtime.approval.inbox_item import InboxItem
-from tests.runtime.approval.desk import AGENT, Desk, identity
+from tests.runtime.approval.inboxes import AGENT, FakeInboxes, make_identity
 
 
 def waiting(who: Any = None, call_input: bytes = b'{"amount":5}', **request: Any) -> InboxItem:
     async def main() -> InboxItem:
-        desk = await Desk().open()
+        desk = await FakeInboxes().open()
         await desk.park(requirement=request.pop("requirement", None), call_input=call_input, **request)
         desk.now += 192_000_000
-        return await desk.inbox(who or identity("ada")).get("inv_1")
+        return await desk.inbox(who or make_identity("ada")).get("inv_1")
 
     return asyncio.run(main())
 
 
 def test_a_card_says_who_asks_for_what_why_and_until_when() -> None:
     requirement = Requirement(people=2, approvers=("bob", "group:finance"), not_requester=True)
-    text = card_lines(waiting(identity("bob"), requirement=requirement, suggested_updates=({"allow": "refund"},)))
+    text = card_lines(waiting(make_identity("bob"), requirement=requirement, suggested_updates=({"allow": "refund"},)))
     assert (
         text
         == """\

@@ -23,7 +23,7 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.functions import ToolFailed, tool
 from ferrule.testing import FakeClock
 from tests.journeys.promises import check_lives
-from tests.runtime.surface.parts import Ready
+from tests.runtime.surface.parts import FakeReadiness
 from tests.spec.gated_runs import GatedRuns, list_calls_in_flight, wait_until
 from tests.spec.running_app import BERN, TRUSTED, FunctionHook, RunningApp, make_tool, run_async, running_app
 
@@ -169,12 +169,12 @@ ENDINGS: dict[str, Ending] = {
     "no credentials": Ending(
         "resolve_tool",
         ("credential_missing", "failed", "blocked"),
-        {"tools": (make_tool(interface={"required_credentials": ["KEY"]}),), "readiness": Ready(missing=["KEY"])},
+        {"tools": (make_tool(interface={"required_credentials": ["KEY"]}),), "readiness": FakeReadiness(missing=["KEY"])},
     ),
     "not set up": Ending(
         "resolve_tool",
         ("setup_required", "failed", "blocked"),
-        {"tools": (make_tool(lifecycle="requires_setup"),), "readiness": Ready(is_set_up=False)},
+        {"tools": (make_tool(lifecycle="requires_setup"),), "readiness": FakeReadiness(is_set_up=False)},
     ),
     # 2, 3
     "wrong arguments": Ending(

@@ -10,7 +10,7 @@ from ferrule.contracts.policy import Classification
 from ferrule.model.result import Pending
 from ferrule.model.tool import Tool
 from ferrule.runtime.policy.classifiers import ShellClassifier
-from tests.runtime.surface.parts import Ready
+from tests.runtime.surface.parts import FakeReadiness
 from tests.spec.running_app import TRUSTED, RunningApp, make_tool, run_async, running_app
 
 COMMAND = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
@@ -34,7 +34,7 @@ def told(on: RunningApp, name: str = "search") -> tuple[str, str | None]:
 @run_async
 async def test_at_36_availability_decides_membership(tool: Tool, reason: str) -> None:
     """AT-36: each failure has its own reason, and none of the tools can be called."""
-    readiness = Ready(missing=["KEY"], is_set_up=False)
+    readiness = FakeReadiness(missing=["KEY"], is_set_up=False)
     async with running_app(tool, readiness=readiness, caller={"model_capabilities": {"media": False}}) as on:
         standing, found = told(on)
         assert standing in ("blocked", "excluded")

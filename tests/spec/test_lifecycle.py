@@ -18,7 +18,7 @@ from ferrule.model.tool import LIFECYCLES, Tool
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.functions import tool
 from ferrule.testing import FakeClock, ScriptedApprover
-from tests.runtime.surface.parts import Ready
+from tests.runtime.surface.parts import FakeReadiness
 from tests.spec.running_app import (
     BERN,
     TRUSTED,
@@ -67,7 +67,7 @@ async def test_at_11_a_draft_is_never_callable() -> None:
 async def test_at_12_which_lifecycles_can_be_called() -> None:
     """AT-12: available and, for those who know its name, deprecated."""
     tools = [make_tool(word, lifecycle=word) for word in LIFECYCLES]
-    async with running_app(*tools, readiness=Ready(is_set_up=False)) as on:
+    async with running_app(*tools, readiness=FakeReadiness(is_set_up=False)) as on:
         callable_ = {word for word in LIFECYCLES if not (await on.call(word)).is_error}
         assert callable_ == {"available", "deprecated"}
         assert {ran.tool_id for ran in on.executor.ran} == {"shop.available", "shop.deprecated"}
@@ -100,7 +100,7 @@ async def test_at_13_a_disabled_tool_appears_with_its_reason() -> None:
 @run_async
 async def test_at_14_a_tool_that_needs_setup_is_not_attempted(needs: Tool, error_class: str) -> None:
     """AT-14, AT-36: setup_required, or credential_missing where that is the cause; the executor is not reached."""
-    readiness = Ready(missing=["STORE_TOKEN"], is_set_up=False)
+    readiness = FakeReadiness(missing=["STORE_TOKEN"], is_set_up=False)
     async with running_app(needs, readiness=readiness) as on:
         result = await on.call()
         assert result.error is not None

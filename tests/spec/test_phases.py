@@ -16,7 +16,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.functions import tool
 from ferrule.runtime.pipeline.phases import emit_terminal
 from tests.runtime.pipeline.replaced_phase import replace_phase
-from tests.runtime.surface.parts import Ready
+from tests.runtime.surface.parts import FakeReadiness
 from tests.spec.running_app import (
     BERN,
     TRUSTED,
@@ -72,7 +72,7 @@ STOPS: dict[str, Stopped] = {
         {"policy": SWITCHED_OFF}, "resolve_tool", ("policy_blocked", "policy_blocked", "denied", "blocked")
     ),
     "not set up": Stopped(
-        {"tools": (make_tool(lifecycle="requires_setup"),), "readiness": Ready(is_set_up=False)},
+        {"tools": (make_tool(lifecycle="requires_setup"),), "readiness": FakeReadiness(is_set_up=False)},
         "resolve_tool",
         ("setup_required", "setup_required", "failed", "blocked"),
     ),

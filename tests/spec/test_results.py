@@ -18,7 +18,7 @@ from ferrule.model.failure import ERROR_CLASSES, MEANINGS, ErrorClass, ResultSta
 from ferrule.model.result import Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.functions import ToolFailed, tool
-from tests.runtime.surface.parts import Ready
+from tests.runtime.surface.parts import FakeReadiness
 from tests.spec.gated_runs import GatedRuns, list_calls_in_flight, wait_until
 from tests.spec.running_app import (
     BERN,
@@ -137,9 +137,9 @@ REACHED: dict[ErrorClass, dict[str, Any]] = {
     "schema_not_loaded": {"tools": (make_tool(lifecycle="deferred"),)},
     "schema_validation_failed": {"arguments": {}},
     "invalid_arguments": {**own("invalid_arguments")},
-    "setup_required": {"tools": (make_tool(lifecycle="requires_setup"),), "readiness": Ready(is_set_up=False)},
+    "setup_required": {"tools": (make_tool(lifecycle="requires_setup"),), "readiness": FakeReadiness(is_set_up=False)},
     "credential_missing": {
-        "tools": (make_tool(interface={"required_credentials": ["KEY"]}),), "readiness": Ready(missing=["KEY"]),
+        "tools": (make_tool(interface={"required_credentials": ["KEY"]}),), "readiness": FakeReadiness(missing=["KEY"]),
     },
     "capability_gap": {"default": UNSET},
     "sandbox_violation": own("sandbox_violation"),

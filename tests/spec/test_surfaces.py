@@ -9,7 +9,7 @@ import pytest
 from ferrule.contracts.surface import Provider
 from ferrule.model.surface import HOLD_REASONS, SCOPES
 from ferrule.model.tool import Tool
-from tests.runtime.surface.parts import Ready, view_of
+from tests.runtime.surface.parts import FakeReadiness, make_view
 from tests.spec.running_app import BERN, TRUSTED, RunningApp, assert_required, make_tool, run_async, running_app
 
 MANY = [make_tool(f"tool_{number}", search_hint=f"does thing {number}") for number in range(60)]
@@ -52,7 +52,7 @@ async def test_at_67_every_held_tool_has_a_reason_and_stands_in_one_list() -> No
         make_tool("unset", lifecycle="requires_setup"),
         make_tool("gated", interface={"feature_gate_refs": ["beta"]}),
     )
-    async with running_app(*tools, readiness=Ready(is_set_up=False)) as on:
+    async with running_app(*tools, readiness=FakeReadiness(is_set_up=False)) as on:
         record = on.surface.surface.to_record()
         held = [*record["blocked_tools"], *record["excluded_tools"]]
         assert all(entry["reason"] in HOLD_REASONS for entry in held)
@@ -81,7 +81,7 @@ FILTERS: dict[str, tuple[Tool, dict[str, Any], dict[str, Any], set[str]]] = {
     "shell without a sandbox": (make_tool(tool_kind="shell_command"), {"has_sandbox": False}, {}, {"policy_blocked"}),
     "not discovered yet": (
         make_tool(tool_kind="mcp_tool"), {},
-        {"readiness": Ready(providers={"shop.search": Provider("files", False)})}, {"deferred_until_discovered"},
+        {"readiness": FakeReadiness(providers={"shop.search": Provider("files", False)})}, {"deferred_until_discovered"},
     ),
 }  # fmt: skip
 
@@ -130,7 +130,7 @@ async def test_at_71_policy_catalog_and_switches_make_another_surface() -> None:
         await on.app.disable("shop.search", by="olga", reason="looks odd")
         assert (await on.call()).error is not None
         ids.append(on.surface.surface.surface_id)
-        on.app.adopt(view_of(make_tool("find", is_read_only=True)))
+        on.app.adopt(make_view(make_tool("find", is_read_only=True)))
         assert not (await on.call("find")).is_error
         ids.append(on.surface.surface.surface_id)
         assert len(set(ids)) == 3
@@ -197,7 +197,7 @@ async def test_at_183_keywords_reach_name_namespace_description_and_hint(query: 
 @run_async
 async def test_at_184_who_is_still_connecting_is_told() -> None:
     """AT-184"""
-    provider = Ready(providers={"shop.search": Provider("files", False)})
+    provider = FakeReadiness(providers={"shop.search": Provider("files", False)})
     async with running_app(make_tool(tool_kind="mcp_tool"), readiness=provider) as on:
         found = await on.surface.search("select:search")
         assert found.pending_providers == ("files",)
@@ -267,7 +267,7 @@ async def test_at_187_a_model_does_the_same_with_the_search_tool() -> None:
 @run_async
 async def test_at_190_what_cannot_be_loaded_says_why() -> None:
     """AT-190"""
-    gone = Ready(providers={"shop.search": Provider("files", True, "the server refused the connection")})
+    gone = FakeReadiness(providers={"shop.search": Provider("files", True, "the server refused the connection")})
     async with running_app(make_tool(tool_kind="mcp_tool"), readiness=gone) as on:
         entry = on.surface.surface.entries["shop.search"]
         assert entry.loading_state == "unavailable"

@@ -15,7 +15,7 @@ from ferrule.app.custody.erase import erase_call
 from ferrule.app.custody.paths import LedgerPaths
 from ferrule.app.custody.prune import prune
 from ferrule.errors import LedgerError
-from tests.ledger.audit.build import MINUTE, START, Story, every_kind, make_paths, public_of, write
+from tests.ledger.audit.build import MINUTE, START, Story, list_public_keys, make_full_story, make_paths, write_story
 from tests.ledger.audit.tamper import flip_visible_byte, logical_content, tamper
 
 SEED = 20260131
@@ -35,16 +35,16 @@ class Sound(NamedTuple):
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     """A ledger of all kinds of rows, with an erasure and a pruning in it."""
     paths = make_paths(tmp_path_factory.mktemp("sound"))
-    story = every_kind()
+    story = make_full_story()
     older = []
     for start in range(0, len(story.entries), 60):
         part = Story()
         part.entries = story.entries[start : start + 60]
-        write(paths, part)
+        write_story(paths, part)
         older.append(whole_file(paths.ledger))
     erase_call(paths, "inv_000020", reason="asked to", by="ada")
     prune(paths, before=START + 12 * MINUTE, by="ada")
-    return Sound(paths, public_of(paths), whole_file(paths.ledger), tuple(older))
+    return Sound(paths, list_public_keys(paths), whole_file(paths.ledger), tuple(older))
 
 
 def whole_file(path: Path) -> bytes:
@@ -115,7 +115,7 @@ def test_a_file_put_back_whole_is_found_with_the_witness_and_only_with_it(sound:
 
 def test_a_ledger_of_ones_own_in_its_place_is_found_with_the_key(sound: Sound, tmp_path: Path) -> None:
     mine = make_paths(tmp_path / "mine")
-    write(mine, every_kind(1))
+    write_story(mine, make_full_story(1))
     assert any("not signed with the ledger's key" in text for text in findings(mine.ledger, sound))
 
 

@@ -19,11 +19,11 @@ from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.ledger.stores.sqlite import connection
 from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
 from ferrule.ledger.stores.sqlite.store import SqliteStore
-from tests.ledger.audit.build import START, Story, make_paths, public_of, write
+from tests.ledger.audit.build import START, Story, list_public_keys, make_paths, write_story
 
 
 def verified(paths: LedgerPaths) -> AuditVerdict:
-    return verify_ledger(paths.ledger, public_of(paths), witness=paths.witness)
+    return verify_ledger(paths.ledger, list_public_keys(paths), witness=paths.witness)
 
 
 def more(paths: LedgerPaths, count: int, calls_before: int = 1000) -> None:
@@ -31,14 +31,14 @@ def more(paths: LedgerPaths, count: int, calls_before: int = 1000) -> None:
     story = Story(calls_before)
     for _ in range(count):
         story.read()
-    write(paths, story)
+    write_story(paths, story)
 
 
 def test_a_backup_is_one_sound_file(paths: LedgerPaths, tmp_path: Path) -> None:
     file = tmp_path / "backup.db"
     verdict = back_up(paths, file)
     assert verdict.is_clean
-    assert verify_ledger(file, public_of(paths)).head_hash == verified(paths).head_hash
+    assert verify_ledger(file, list_public_keys(paths)).head_hash == verified(paths).head_hash
     assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["backup.db"]
     assert file.stat().st_mode & 0o077 == 0
     with pytest.raises(LedgerError, match="exists already"):
@@ -123,7 +123,7 @@ def test_rows_the_backup_lacks_are_given_up_only_by_force_and_on_record(paths: L
     assert restored.lost is not None
     assert restored.aside is not None
     assert (restored.lost.rows, restored.lost.first) == (7, before.last_seq + 1)
-    assert verify_ledger(restored.aside, public_of(paths)).last_seq == before.last_seq + 7
+    assert verify_ledger(restored.aside, list_public_keys(paths)).last_seq == before.last_seq + 7
     after = verified(paths)
     assert (after.findings, after.last_seq) == ((), before.last_seq + 1)
     assert after.notes[-1].endswith("heads in the witness are of rows that a recorded restore gave up")
@@ -204,10 +204,10 @@ def test_calls_that_would_run_a_second_time_are_named(paths: LedgerPaths, tmp_pa
     story = Story(calls_before=1000)
     call = story.park()
     story.approve(call)
-    write(paths, story)
+    write_story(paths, story)
     back_up(paths, tmp_path / "backup.db")
     later = Story(calls_before=2000)
     later.resume(call)
     later.end(call, begin=40)
-    write(paths, later)
+    write_story(paths, later)
     assert restore(paths, tmp_path / "backup.db", may_lose=True).approved == (call,)

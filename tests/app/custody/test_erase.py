@@ -16,7 +16,18 @@ from ferrule.definitions.compiler.seal import load_key
 from ferrule.errors import LedgerError, SealError
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import StoredEntry
-from tests.ledger.audit.build import CANARY, MINUTE, START, Story, make_paths, mark, payload, public_of, segment, write
+from tests.ledger.audit.build import (
+    CANARY,
+    MINUTE,
+    START,
+    Story,
+    list_public_keys,
+    make_mark,
+    make_paths,
+    make_payload,
+    make_segment,
+    write_story,
+)
 
 
 def files_with(folder: Path, text: str) -> list[str]:
@@ -25,7 +36,7 @@ def files_with(folder: Path, text: str) -> list[str]:
 
 
 def findings(paths: LedgerPaths) -> list[str]:
-    verdict = verify_ledger(paths.ledger, public_of(paths), witness=paths.witness)
+    verdict = verify_ledger(paths.ledger, list_public_keys(paths), witness=paths.witness)
     return [finding.message for finding in verdict.findings]
 
 
@@ -44,7 +55,7 @@ def test_the_bytes_are_gone_and_the_record_stays(paths: LedgerPaths) -> None:
     """AT-101: the invocation stays visible when its payload is gone."""
     story = Story(calls_before=1000)
     call = story.read(text=CANARY * 3)
-    write(paths, story)
+    write_story(paths, story)
     assert files_with(paths.ledger.parent, CANARY)
     erased = erase_call(paths, call, reason="asked to", by="ada")
     assert (erased.rows, erased.calls, erased.is_gone) == (1, (call,), True)
@@ -57,7 +68,7 @@ def test_the_bytes_are_gone_and_the_record_stays(paths: LedgerPaths) -> None:
 def test_a_large_payload_over_many_pages_is_gone_too(paths: LedgerPaths) -> None:
     story = Story(calls_before=1000)
     call = story.read(text=" ".join(f"{CANARY}-{number}" for number in range(5000)))
-    write(paths, story)
+    write_story(paths, story)
     erase_call(paths, call, reason="asked to", by="ada")
     assert files_with(paths.ledger.parent, CANARY) == []
     assert findings(paths) == []
@@ -67,7 +78,7 @@ def test_a_second_copy_in_unused_space_is_found_and_the_file_written_anew(paths:
     """SQLite may leave a stale copy of a row behind when it rearranges pages."""
     story = Story(calls_before=1000)
     call = story.read(text=CANARY)
-    write(paths, story)
+    write_story(paths, story)
     with closing(sqlite3.connect(paths.ledger, isolation_level=None)) as db:
         (stale,) = db.execute("SELECT payload FROM journal WHERE call = ?", (call,)).fetchone()
         db.execute("CREATE TABLE room (x)")
@@ -90,9 +101,9 @@ def test_a_principal_is_erased_everywhere_but_where_a_call_is_open(tmp_path: Pat
         story.read("carla", text=CANARY)
         story.read("alice", text="kept")
     waiting = story.new_call()
-    went = segment("selected", "arguments_ready", "running", principal="carla")
-    story.add("started", waiting, "running", went, payload=payload("open"), mark=mark("running"))
-    write(paths, story)
+    went = make_segment("selected", "arguments_ready", "running", principal="carla")
+    story.add("started", waiting, "running", went, payload=make_payload("open"), mark=make_mark("running"))
+    write_story(paths, story)
     erased = erase_principal(paths, "carla", before=None, reason="asked to", by="ada")
     assert (erased.rows, len(erased.calls), erased.still_open) == (100, 100, (waiting,))
     assert erased.was_rewritten, "more payloads than are searched for one by one"
@@ -108,11 +119,11 @@ def test_a_late_result_is_erased_with_its_call_and_with_its_principal(tmp_path: 
         paths = make_paths(tmp_path / f"own-{number}")
         story = Story()
         call, other = story.read("carla", text="hers"), story.read("alice", text="kept")
-        story.news("inv_crashed", "late_result", payload=payload("nobody's"))
+        story.news("inv_crashed", "late_result", payload=make_payload("nobody's"))
         story.news(call, "progress", sequence=1, message="half way")
-        story.news(call, "late_result", payload=payload(CANARY))
-        story.news(other, "late_result", payload=payload("kept"))
-        write(paths, story)
+        story.news(call, "late_result", payload=make_payload(CANARY))
+        story.news(other, "late_result", payload=make_payload("kept"))
+        write_story(paths, story)
         if number:
             erased = erase_principal(paths, "carla", before=None, reason="asked to", by="ada")
         else:
@@ -132,7 +143,7 @@ def test_only_what_is_older_is_erased(tmp_path: Path) -> None:
     story = Story()
     for _ in range(10):
         story.read("carla")
-    write(paths, story)
+    write_story(paths, story)
     erased = erase_principal(paths, "carla", before=START + 5 * MINUTE, reason="old", by="ada")
     assert erased.calls == ("inv_000001", "inv_000002", "inv_000003", "inv_000004")
     assert findings(paths) == []
@@ -141,7 +152,7 @@ def test_only_what_is_older_is_erased(tmp_path: Path) -> None:
 def test_an_open_call_is_refused_with_its_state(paths: LedgerPaths) -> None:
     story = Story(calls_before=1000)
     call = story.park()
-    write(paths, story)
+    write_story(paths, story)
     with pytest.raises(LedgerError, match=f"{call} has not ended .it is awaiting_approval."):
         erase_call(paths, call, reason="asked to", by="ada")
     assert findings(paths) == []
@@ -151,9 +162,9 @@ def test_an_unknown_call_is_refused_and_a_second_erasure_does_nothing(paths: Led
     with pytest.raises(LedgerError, match="there is no call 'inv_nowhere'"):
         erase_call(paths, "inv_nowhere", reason="asked to", by="ada")
     assert erase_call(paths, "inv_000001", reason="asked to", by="ada").rows == 1
-    before = verify_ledger(paths.ledger, public_of(paths)).last_seq
+    before = verify_ledger(paths.ledger, list_public_keys(paths)).last_seq
     assert erase_call(paths, "inv_000001", reason="asked to", by="ada").rows == 0
-    assert verify_ledger(paths.ledger, public_of(paths)).last_seq == before
+    assert verify_ledger(paths.ledger, list_public_keys(paths)).last_seq == before
 
 
 def test_without_the_private_key_nothing_is_erased(paths: LedgerPaths) -> None:
@@ -169,7 +180,7 @@ def test_a_payload_that_comes_back_is_found(paths: LedgerPaths) -> None:
     erase_call(paths, "inv_000001", reason="asked to", by="ada")
     with closing(sqlite3.connect(paths.ledger)) as db, db:
         db.execute("UPDATE journal SET payload = ?, commitment = NULL WHERE seq = ?", (saved, seq))
-    last = verify_ledger(paths.ledger, public_of(paths)).last_seq
+    last = verify_ledger(paths.ledger, list_public_keys(paths)).last_seq
     assert findings(paths) == [f"has its payload, although row {last} says it was erased"]
 
 

@@ -18,11 +18,20 @@ from ferrule.errors import LedgerError
 from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import Payload
-from tests.ledger.audit.build import MINUTE, START, Story, every_kind, make_paths, payload, public_of, write
+from tests.ledger.audit.build import (
+    MINUTE,
+    START,
+    Story,
+    list_public_keys,
+    make_full_story,
+    make_paths,
+    make_payload,
+    write_story,
+)
 
 
 def verified(paths: LedgerPaths) -> AuditVerdict:
-    return verify_ledger(paths.ledger, public_of(paths), witness=paths.witness)
+    return verify_ledger(paths.ledger, list_public_keys(paths), witness=paths.witness)
 
 
 def rows(paths: LedgerPaths, query: str) -> list[tuple[object, ...]]:
@@ -42,10 +51,10 @@ def test_it_verifies_wherever_it_is_cut(paths: LedgerPaths, minute: int) -> None
 
 
 def test_pruning_again_and_writing_between_stays_verifiable(paths: LedgerPaths) -> None:
-    write(paths, _later(1000, 200))
+    write_story(paths, _later(1000, 200))
     for turn in range(1, 6):
         prune(paths, before=START + turn * 15 * MINUTE, by="ada")
-        write(paths, _later(1000 + turn * 1000, 30))
+        write_story(paths, _later(1000 + turn * 1000, 30))
         assert verified(paths).findings == (), turn
     assert verified(paths).notes[0].startswith("rows up to ")
 
@@ -66,7 +75,7 @@ def test_open_calls_keep_their_rows(tmp_path: Path) -> None:
     story.park()
     for _ in range(10):
         story.read()
-    write(paths, story)
+    write_story(paths, story)
     pruned = prune(paths, before=START + 1000 * MINUTE, by="ada")
     assert (pruned.last, pruned.held_by) == (11, 12)
     assert verified(paths).findings == ()
@@ -82,7 +91,7 @@ def test_keys_and_counters_of_removed_calls_go_and_those_of_others_stay(tmp_path
     story.read()
     story.end(straddling)
     story.end(story.begin("run-kept", key=b"new"))
-    write(paths, story)
+    write_story(paths, story)
     prune(paths, before=START + 7 * MINUTE, by="ada")
     assert verified(paths).findings == ()
     assert rows(paths, "SELECT run, used FROM runs") == [("run-kept", 3)]
@@ -97,9 +106,9 @@ def test_news_after_the_cut_stays_and_holds_no_key(tmp_path: Path) -> None:
     call = story.begin(key=b"gone")
     story.end(call)
     story.news(call, "cancel_requested", by="ada")
-    story.news(call, "late_result", payload=payload("too late"))
+    story.news(call, "late_result", payload=make_payload("too late"))
     story.read()
-    write(paths, story)
+    write_story(paths, story)
     prune(paths, before=START + 3 * MINUTE, by="ada")
     assert verified(paths).findings == ()
     assert rows(paths, "SELECT key FROM idempotency") == []
@@ -117,7 +126,7 @@ def test_the_removed_rows_can_be_kept_in_an_archive_that_proves_itself(paths: Le
     prune(paths, before=START + 30 * MINUTE, by="ada", archive=first, has_payloads=True)
     prune(paths, before=START + 60 * MINUTE, by="ada", archive=second)
     for file, begin in ((first, 1), (second, 31)):
-        verdict = verify_file(file, public_of(paths))
+        verdict = verify_file(file, list_public_keys(paths))
         assert (verdict.findings, verdict.first_seq, verdict.rows) == ((), begin, 30)
     assert b'"payload"' in first.read_bytes()
     assert b'"payload"' not in second.read_bytes()
@@ -160,7 +169,7 @@ def test_the_last_row_always_stays(tmp_path: Path) -> None:
     paths = make_paths(tmp_path / "own")
     story = Story()
     story.add("policy", "", "adopted", {"digest": "p"}, payload=Payload(text=b"allow"))
-    write(paths, story)
+    write_story(paths, story)
     assert prune(paths, before=START + 1000 * MINUTE, by="ada").rows == 1
     assert verified(paths).findings == ()
 
@@ -183,7 +192,7 @@ def test_a_running_store_goes_on_after_a_pruning_by_another(paths: LedgerPaths) 
 
 def test_erasures_before_the_cut_and_after_it_stay_backed(tmp_path: Path) -> None:
     paths = make_paths(tmp_path / "own")
-    write(paths, every_kind(2))
+    write_story(paths, make_full_story(2))
     for call in ("inv_000002", "inv_000020"):
         erase_call(paths, call, reason="asked to", by="ada")
     prune(paths, before=START + 20 * MINUTE, by="ada")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ferrule.app.preview.narrowed_catalog import NarrowedCatalog
-from tests.runtime.surface.parts import a_tool, agent_record, view_of
+from tests.runtime.surface.surfaces import make_agent_record, make_tool, make_view
 
 
 def test_only_these_tools_are_there_and_every_record() -> None:
-    mine, other = a_tool(), a_tool("other")
-    whole = view_of(mine, other, records=[agent_record(other)])
+    mine, other = make_tool(), make_tool("other")
+    whole = make_view(mine, other, records=[make_agent_record(other)])
     some = NarrowedCatalog(whole, (mine.tool_id, "acme.nothing"))
     assert [listed.tool.tool_id for listed in some.list_preferred()] == ["acme.search"]
     assert (len(some.versions("acme.search")), some.versions("acme.other")) == (1, ())

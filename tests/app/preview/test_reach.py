@@ -18,13 +18,20 @@ from ferrule.app.preview.reach import (
 from ferrule.model.surface import SurfaceSettings
 from ferrule.model.tool import SafetyFacts
 from tests.runtime.policy.samples import engine, rule
-from tests.runtime.surface.parts import a_tool, agent_record, role_record, surface_of, surface_record, view_of
+from tests.runtime.surface.surfaces import (
+    make_agent_record,
+    make_role_record,
+    make_surface,
+    make_surface_record,
+    make_tool,
+    make_view,
+)
 
 READS = SafetyFacts(is_read_only=True)
 
 
 def stands(policy: Any, **circumstances: Any) -> tuple[str, str, str]:
-    surface = surface_of(view_of(a_tool(facts=READS)), **circumstances)
+    surface = make_surface(make_view(make_tool(facts=READS)), **circumstances)
     (entry,) = list_entries(surface)
     found = reach_tool(surface, entry, policy)
     return found.verdict, found.loading, found.why
@@ -55,18 +62,18 @@ def test_a_policy_that_fails_is_a_no() -> None:
 
 
 def test_tools_are_counted_by_how_they_are_loaded() -> None:
-    surface = surface_of(view_of(a_tool(), a_tool("other")), switched_off={"acme.other"})
+    surface = make_surface(make_view(make_tool(), make_tool("other")), switched_off={"acme.other"})
     assert count_loading(list_entries(surface)) == {"loaded": 1, "deferred": 0, "hidden": 0, "gone": 1}
 
 
 def test_a_longer_description_takes_more_of_a_models_attention() -> None:
-    short, long = (surface_of(view_of(a_tool(description=text))) for text in ("Finds.", "Finds things. " * 50))
+    short, long = (make_surface(make_view(make_tool(description=text))) for text in ("Finds.", "Finds things. " * 50))
     assert estimate_surface_tokens(short, SurfaceSettings()) < estimate_surface_tokens(long, SurfaceSettings())
 
 
 def test_agents_roles_and_surfaces_are_found_by_kind_and_id() -> None:
-    tool = a_tool()
-    view = view_of(tool, records=[agent_record(tool), role_record(), surface_record()])
+    tool = make_tool()
+    view = make_view(tool, records=[make_agent_record(tool), make_role_record(), make_surface_record()])
     assert [one.id for one in list_users(view, "agent")] == ["helper"]
     assert [one.id for one in list_users(view, "role")] == ["reader"]
     assert list_users(view, "none") == []

@@ -10,7 +10,7 @@ from ferrule.model.canonical import digest_of_tool
 from ferrule.model.story import RuleReview, Story
 from tests.ledger.history.rows import SCENARIOS, Ledger, Writer
 from tests.runtime.policy.samples import engine
-from tests.runtime.surface.parts import a_tool, agent_record, view_of
+from tests.runtime.surface.surfaces import make_agent_record, make_tool, make_view
 
 RULES = """
 [[rules]]
@@ -34,7 +34,7 @@ def decided(inputs: dict[str, object]) -> Story:
 
 
 def told_of(story: Story, policy: Any, *tools: Any, **records: Any) -> RuleReview:
-    return asyncio.run(review_rules(story, view_of(*(tools or (a_tool(),)), **records), policy))
+    return asyncio.run(review_rules(story, make_view(*(tools or (make_tool(),)), **records), policy))
 
 
 def test_every_rule_is_told_with_whether_it_fits_and_what_has_changed() -> None:
@@ -51,16 +51,16 @@ def test_a_call_that_no_rule_was_asked_about_has_none() -> None:
 
 
 def test_a_tool_that_is_gone_and_a_policy_that_cannot_be_used_are_told() -> None:
-    assert "not in the catalog" in told_of(decided({}), engine(), a_tool("other")).remark
+    assert "not in the catalog" in told_of(decided({}), engine(), make_tool("other")).remark
     broken: Any = object()
     assert "cannot be used" in told_of(decided({}), broken).remark
 
 
 def test_what_would_become_of_the_call_now_is_told_as_its_agent_has_the_tool() -> None:
     """The agent's file demands an approval, which a rule for several tools does not lift."""
-    tool, policy = a_tool(), engine(policy_settings=RULES.replace('"search"', '"sea*"'))
+    tool, policy = make_tool(), engine(policy_settings=RULES.replace('"search"', '"sea*"'))
     entry = {"tool_id": tool.tool_id, "version": tool.version, "digest": digest_of_tool(tool)}
-    plain, strict = agent_record(tool), agent_record(tool, tools=[{**entry, "approval_from": ["agent"]}])
+    plain, strict = make_agent_record(tool), make_agent_record(tool, tools=[{**entry, "approval_from": ["agent"]}])
     found = [told_of(decided({}), policy, tool, records=[record]) for record in (plain, strict)]
     assert [told.verdict for told in found] == ["allow", "ask"]
     assert [note.is_matched for note in found[1].rules] == [True, False]

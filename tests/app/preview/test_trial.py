@@ -14,7 +14,7 @@ from ferrule.model.decision import Ruling
 from ferrule.model.tool import SafetyFacts
 from ferrule.runtime.policy.cases import Case
 from tests.runtime.policy.samples import engine
-from tests.runtime.surface.parts import a_tool, agent_record, view_of
+from tests.runtime.surface.surfaces import make_agent_record, make_tool, make_view
 
 RULES = """
 [[rules]]
@@ -30,8 +30,10 @@ tool = "search"
 
 
 def trial(**options: Any) -> PolicyTrial:
-    mine, other = a_tool(facts=SafetyFacts(is_read_only=True)), a_tool("other")
-    return PolicyTrial(view_of(mine, other, records=[agent_record(other)]), engine(policy_settings=RULES), **options)
+    mine, other = make_tool(facts=SafetyFacts(is_read_only=True)), make_tool("other")
+    return PolicyTrial(
+        make_view(mine, other, records=[make_agent_record(other)]), engine(policy_settings=RULES), **options
+    )
 
 
 def tried(here: PolicyTrial, name: str, arguments: dict[str, Any] | None = None, **caller: Any) -> TrialCall:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ferrule.app.views.browsing import CatalogBrowser, effect_of, measure_tool
 from ferrule.model.tool import SafetyFacts
-from tests.runtime.surface.parts import a_tool, view_of
+from tests.runtime.surface.surfaces import make_tool, make_view
 
 READS, DESTROYS = SafetyFacts(is_read_only=True), SafetyFacts(is_destructive=True)
 TOOLS = (
-    a_tool("find_order", facts=READS, owner="desk", description="Looks an order up."),
-    a_tool("find_orders", facts=READS, description="Lists orders of a customer."),
-    a_tool("erase", facts=DESTROYS, owner="desk", description="Erases an order for good."),
-    a_tool("draft", lifecycle="draft", approval_required=True, namespace="other", description="Something else."),
+    make_tool("find_order", facts=READS, owner="desk", description="Looks an order up."),
+    make_tool("find_orders", facts=READS, description="Lists orders of a customer."),
+    make_tool("erase", facts=DESTROYS, owner="desk", description="Erases an order for good."),
+    make_tool("draft", lifecycle="draft", approval_required=True, namespace="other", description="Something else."),
 )
 
 
@@ -20,7 +20,7 @@ def ids(shelf: CatalogBrowser, words: str = "", **wanted: str) -> list[str]:
 
 
 def test_filters_narrow_and_count_what_else_there_is() -> None:
-    shelf = CatalogBrowser(view_of(*TOOLS))
+    shelf = CatalogBrowser(make_view(*TOOLS))
     assert ids(shelf, owner="desk") == ["erase", "find_order"]
     assert ids(shelf, owner="desk", effect="reads") == ["find_order"]
     assert ids(shelf, owner="nobody at all") == []
@@ -31,7 +31,7 @@ def test_filters_narrow_and_count_what_else_there_is() -> None:
 
 
 def test_switches_and_findings_are_filters_of_the_moment() -> None:
-    shelf = CatalogBrowser(view_of(*TOOLS))
+    shelf = CatalogBrowser(make_view(*TOOLS))
     found = shelf.find("", {"switch": "off"}, switched_off={"acme.erase", "gone"}, findings={"errors": {"acme.erase"}})
     assert [shown.listed.tool.name for shown in found.page] == ["erase"]
     assert found.counts["switch"] == {"on": 3, "off": 1}
@@ -40,7 +40,7 @@ def test_switches_and_findings_are_filters_of_the_moment() -> None:
 
 
 def test_what_is_so_called_comes_first() -> None:
-    shelf = CatalogBrowser(view_of(*TOOLS))
+    shelf = CatalogBrowser(make_view(*TOOLS))
     assert ids(shelf, "find_order")[0] == "find_order"
     assert ids(shelf, "find_orders")[0] == "find_orders"
     assert ids(shelf, "ras") == ["erase"], "a part of a name is enough"
@@ -50,16 +50,16 @@ def test_what_is_so_called_comes_first() -> None:
 
 
 def test_pages_go_on_where_the_last_ended() -> None:
-    shelf = CatalogBrowser(view_of(*(a_tool(f"t{number:03}") for number in range(120))))
+    shelf = CatalogBrowser(make_view(*(make_tool(f"t{number:03}") for number in range(120))))
     seen = [shown.listed.tool.name for skip in (0, 50, 100) for shown in shelf.find(skip=skip, count=50).page]
     assert seen == [f"t{number:03}" for number in range(120)]
     assert shelf.find(skip=500).page == []
 
 
 def test_effects_and_sizes() -> None:
-    assert effect_of(a_tool()) == "writes"
-    assert effect_of(a_tool(facts=SafetyFacts(is_read_only="classifier:x"))) == "depends"
-    assert effect_of(a_tool(facts=DESTROYS)) == "destroys"
-    small, large = measure_tool(a_tool(description="x")), measure_tool(a_tool(description="x" * 401))
+    assert effect_of(make_tool()) == "writes"
+    assert effect_of(make_tool(facts=SafetyFacts(is_read_only="classifier:x"))) == "depends"
+    assert effect_of(make_tool(facts=DESTROYS)) == "destroys"
+    small, large = measure_tool(make_tool(description="x")), measure_tool(make_tool(description="x" * 401))
     assert large.characters - small.characters == 400
     assert large.tokens - small.tokens == 89  # 400 characters more

@@ -39,12 +39,12 @@ def other_key() -> Ed25519PrivateKey:
     return Ed25519PrivateKey.generate()
 
 
-def public_of(paths: LedgerPaths) -> tuple[bytes, ...]:
+def list_public_keys(paths: LedgerPaths) -> tuple[bytes, ...]:
     """The key to verify with."""
     return (public_half(load_key(paths.key)),)
 
 
-def header(principal: str = "alice", tool: str = "mail.send", **more: Any) -> msgspec.Raw:
+def make_header(principal: str = "alice", tool: str = "mail.send", **more: Any) -> msgspec.Raw:
     """The header of a call."""
     fields: dict[str, Any] = {
         "tool_id": tool,
@@ -65,18 +65,18 @@ def header(principal: str = "alice", tool: str = "mail.send", **more: Any) -> ms
     return msgspec.Raw(encode(Header(**{**fields, **more})))
 
 
-def segment(*states: State, begin: int = 0, principal: str = "alice", **more: Any) -> Segment:
+def make_segment(*states: State, begin: int = 0, principal: str = "alice", **more: Any) -> Segment:
     """What a call went through: one microsecond per state."""
     codes = [(begin + number) * 1000 << 5 | STATES.index(state) for number, state in enumerate(states)]
-    return Segment(header=header(principal), created_at=START, phases=[], states=codes, **more)
+    return Segment(header=make_header(principal), created_at=START, phases=[], states=codes, **more)
 
 
-def decided(behavior: Behavior, **more: Any) -> Decision:
+def make_decision(behavior: Behavior, **more: Any) -> Decision:
     """A decision of the policy."""
     return Decision(Ruling(behavior, f"a rule says {behavior}", rule_refs=("rule-1",)), START, **more)
 
 
-def request(call: str, **requirement: Any) -> ApprovalRequest:
+def make_request(call: str, **requirement: Any) -> ApprovalRequest:
     """A question to a person."""
     return ApprovalRequest(
         invocation_id=call,
@@ -97,7 +97,7 @@ def request(call: str, **requirement: Any) -> ApprovalRequest:
     )
 
 
-def answer(
+def make_answer(
     call: str, by: str = "olga", verdict: Literal["approve", "reject"] = "approve", channel: str = "owner-token"
 ) -> Answer:
     """A person's word."""
@@ -106,13 +106,13 @@ def answer(
     )
 
 
-def payload(text: str = "hello") -> Payload:
+def make_payload(text: str = "hello") -> Payload:
     """Inputs and a result."""
     words = msgspec.json.encode({"text": text})
     return Payload(model_input=words, result=encode(ResultPayload(({"type": "text", "text": text},))))
 
 
-def mark(state: str = "", **more: Any) -> Mark:
+def make_mark(state: str = "", **more: Any) -> Mark:
     """What a row changes in the tables."""
     owner = "7-00ff" if state == "running" else ""
     return Mark(state, owner, None, "mail.send", "alice", "support", "default", **more)
@@ -138,73 +138,77 @@ class Story:
     def read(self, principal: str = "alice", text: str = "hello", key: bytes = b"") -> str:
         """A whole call in one row."""
         call = self.new_call()
-        went = segment("selected", "arguments_ready", "running", "succeeded", principal=principal, status="succeeded")
-        went.decisions = (decided("allow"),)
-        taken = mark(key=key, input_digest=b"i" * 32) if key else None
-        self.add("call", call, "succeeded", went, payload=payload(text), mark=taken)
+        went = make_segment(
+            "selected", "arguments_ready", "running", "succeeded", principal=principal, status="succeeded"
+        )
+        went.decisions = (make_decision("allow"),)
+        taken = make_mark(key=key, input_digest=b"i" * 32) if key else None
+        self.add("call", call, "succeeded", went, payload=make_payload(text), mark=taken)
         return call
 
     def refused(self) -> str:
         """A call that a rule denies."""
         call = self.new_call()
         error = tool_error(Stop("permission_denied", "no"), has_run=False, is_repeatable=False)
-        went = segment(
-            "selected", "arguments_ready", "denied", status="denied", error=error, decisions=(decided("deny"),)
+        went = make_segment(
+            "selected", "arguments_ready", "denied", status="denied", error=error, decisions=(make_decision("deny"),)
         )
-        self.add("call", call, "denied", went, payload=payload())
+        self.add("call", call, "denied", went, payload=make_payload())
         return call
 
     def unknown_tool(self) -> str:
         """A call of a tool that does not exist."""
         call = self.new_call()
         error = tool_error(Stop("unknown_tool", "no such tool"), has_run=False, is_repeatable=False)
-        went = segment("failed", status="failed", error=error)
-        went.header = header(tool="unknown:nothing")
-        self.add("call", call, "failed", went, payload=payload())
+        went = make_segment("failed", status="failed", error=error)
+        went.header = make_header(tool="unknown:nothing")
+        self.add("call", call, "failed", went, payload=make_payload())
         return call
 
     def begin(self, run: str = "", key: bytes = b"") -> str:
         """An action that is running."""
         call = self.new_call()
-        went = segment("selected", "arguments_ready", "running", decisions=(decided("allow"),))
-        counted = mark("running", counted_run=run, key=key, input_digest=b"i" * 32 if key else b"")
-        self.add("started", call, "running", went, payload=payload(), mark=counted)
+        went = make_segment("selected", "arguments_ready", "running", decisions=(make_decision("allow"),))
+        counted = make_mark("running", counted_run=run, key=key, input_digest=b"i" * 32 if key else b"")
+        self.add("started", call, "running", went, payload=make_payload(), mark=counted)
         return call
 
     def end(self, call: str, begin: int = 10) -> None:
         """The end of an action."""
-        went = segment("succeeded", begin=begin, status="succeeded")
-        self.add("ended", call, "succeeded", went, payload=payload("done"), mark=mark())
+        went = make_segment("succeeded", begin=begin, status="succeeded")
+        self.add("ended", call, "succeeded", went, payload=make_payload("done"), mark=make_mark())
 
     def park(self, **requirement: Any) -> str:
         """A call that waits for a person."""
         call = self.new_call()
-        went = segment("selected", "arguments_ready", "awaiting_approval", decisions=(decided("ask"),))
-        went.request = request(call, **requirement)
-        waiting = mark("awaiting_approval")
+        went = make_segment("selected", "arguments_ready", "awaiting_approval", decisions=(make_decision("ask"),))
+        went.request = make_request(call, **requirement)
+        waiting = make_mark("awaiting_approval")
         waiting.expires_at = START + 10_000 * MINUTE
-        self.add("parked", call, "awaiting_approval", went, payload=payload(), mark=waiting)
+        self.add("parked", call, "awaiting_approval", went, payload=make_payload(), mark=waiting)
         return call
 
     def approve(self, call: str, by: str = "olga", *, is_last: bool = True, channel: str = "owner-token") -> None:
         """A person says yes."""
         state: State = "approved" if is_last else "awaiting_approval"
-        went = segment(*(("approved",) if is_last else ()), begin=20, answer=answer(call, by, channel=channel))
-        self.add("answered", call, state, went, mark=mark(state))
+        went = make_segment(
+            *(("approved",) if is_last else ()), begin=20, answer=make_answer(call, by, channel=channel)
+        )
+        self.add("answered", call, state, went, mark=make_mark(state))
 
     def resume(self, call: str) -> None:
         """An approved call runs."""
-        went = segment("running", begin=30, decisions=(decided("allow", by="olga"),))
-        self.add("started", call, "running", went, payload=payload(), mark=mark("running"))
+        went = make_segment("running", begin=30, decisions=(make_decision("allow", by="olga"),))
+        self.add("started", call, "running", went, payload=make_payload(), mark=make_mark("running"))
 
     def reject(self, call: str) -> None:
         """A person says no."""
-        went = segment("denied", begin=20, status="rejected", answer=answer(call, verdict="reject"))
-        self.add("ended", call, "denied", went, mark=mark())
+        went = make_segment("denied", begin=20, status="rejected", answer=make_answer(call, verdict="reject"))
+        self.add("ended", call, "denied", went, mark=make_mark())
 
     def forget(self, call: str) -> None:
         """A crash left the outcome unknown."""
-        self.add("unknown", call, "running", segment(begin=20), mark=mark("running"))
+        self.add("unknown", call, "running", make_segment(begin=20), mark=make_mark("running"))
 
     def news(self, call: str, outcome: News, *, payload: Payload | None = None, sequence: int = 0, **data: Any) -> None:
         """Something about a call that does not move it."""
@@ -222,7 +226,7 @@ class Story:
         self.add("switch", "", word, facts, mark=Mark(tool_id=tool, switch=word))
 
 
-def every_kind(rounds: int = 12) -> Story:
+def make_full_story(rounds: int = 12) -> Story:
     """A few hundred rows of all kinds, some calls still open at the end."""
     story = Story()
     story.add("catalog", "", "adopted", {"digest": "c" * 8, "declared": ["mail.send"]})
@@ -263,11 +267,11 @@ def _round(story: Story, number: int) -> None:
     story.news(lost, "cancel_requested", by="ada", abort_reason="user_interruption")
     story.end(lost, begin=50)
     story.news(lost, "cancel_failed", why="too_late")
-    story.news(lost, "late_result", payload=payload("too late"), status="succeeded")
+    story.news(lost, "late_result", payload=make_payload("too late"), status="succeeded")
     story.switch(f"tool.{number % 3}", "off" if number % 2 == 0 else "on")
 
 
-def write(paths: LedgerPaths, story: Story, *, has_witness: bool = True) -> None:
+def write_story(paths: LedgerPaths, story: Story, *, has_witness: bool = True) -> None:
     """Write a story to a ledger, through the store; then let go of it."""
 
     async def main() -> None:

@@ -16,20 +16,20 @@ from ferrule.app.custody.exports import export_calls, export_rows
 from ferrule.app.custody.paths import LedgerPaths
 from ferrule.app.custody.prune import prune
 from ferrule.errors import LedgerError
-from tests.ledger.audit.build import MINUTE, START, every_kind, make_paths, public_of, write
+from tests.ledger.audit.build import MINUTE, START, list_public_keys, make_full_story, make_paths, write_story
 
 
 @pytest.fixture
 def paths(tmp_path: Path) -> LedgerPaths:
     """A ledger with an erasure in it."""
     paths = make_paths(tmp_path / "ledger")
-    write(paths, every_kind(3))
+    write_story(paths, make_full_story(3))
     erase_call(paths, "inv_000003", reason="asked to", by="ada")
     return paths
 
 
 def topics(file: Path, paths: LedgerPaths) -> list[str]:
-    return [finding.topic for finding in verify_file(file, public_of(paths)).findings]
+    return [finding.topic for finding in verify_file(file, list_public_keys(paths)).findings]
 
 
 @pytest.mark.parametrize("has_payloads", [False, True])
@@ -39,7 +39,7 @@ def test_every_part_verifies_by_itself(
 ) -> None:
     file = tmp_path / "export.jsonl"
     count = export_rows(paths, file, first=first, last=last, has_payloads=has_payloads)
-    verdict = verify_file(file, public_of(paths))
+    verdict = verify_file(file, list_public_keys(paths))
     assert (verdict.findings, verdict.rows, verdict.first_seq) == ((), count, first)
     assert (
         b"hello" in b"".join(msgspec.json.decode(line).get("payload", "").encode() for line in lines(file))
@@ -54,12 +54,12 @@ def lines(file: Path) -> list[bytes]:
 def test_a_pruned_ledger_is_exported_whole(paths: LedgerPaths, tmp_path: Path) -> None:
     prune(paths, before=START + 20 * MINUTE, by="ada")
     export_rows(paths, tmp_path / "export.jsonl", has_payloads=True)
-    verdict = verify_file(tmp_path / "export.jsonl", public_of(paths))
+    verdict = verify_file(tmp_path / "export.jsonl", list_public_keys(paths))
     assert (verdict.findings, verdict.first_seq) == ((), 21)
 
 
 def test_without_the_private_key_a_whole_export_rests_on_the_head(paths: LedgerPaths, tmp_path: Path) -> None:
-    key = public_of(paths)
+    key = list_public_keys(paths)
     paths.key.unlink()
     export_rows(paths, tmp_path / "export.jsonl")
     assert verify_file(tmp_path / "export.jsonl", key).findings == ()
@@ -73,20 +73,20 @@ def test_without_the_private_key_a_whole_export_rests_on_the_head(paths: LedgerP
 def test_every_random_change_of_an_export_is_found(
     paths: LedgerPaths, tmp_path: Path, last: int | None, is_sealed: bool
 ) -> None:
-    key = public_of(paths)
+    key = list_public_keys(paths)
     if not is_sealed and last is None:
         paths.key.unlink()
     file = tmp_path / "export.jsonl"
     export_rows(paths, file, last=last, has_payloads=True)
     whole, rng = lines(file), random.Random(7)
     for _ in range(60):
-        changed = _tampered(list(whole), rng)
+        changed = _tamper(list(whole), rng)
         file.write_bytes(b"".join(changed))
         with suppress(LedgerError):  # its first line is broken: that is found out too
             assert verify_file(file, key).findings, changed
 
 
-def _tampered(text: list[bytes], rng: random.Random) -> list[bytes]:
+def _tamper(text: list[bytes], rng: random.Random) -> list[bytes]:
     place = rng.randrange(1, len(text) - 1)
     match rng.randrange(5):
         case 0:
@@ -109,7 +109,7 @@ def _tampered(text: list[bytes], rng: random.Random) -> list[bytes]:
 
 def test_an_export_says_what_it_cannot_show(paths: LedgerPaths, tmp_path: Path) -> None:
     export_rows(paths, tmp_path / "part.jsonl", first=30, last=60)
-    notes = verify_file(tmp_path / "part.jsonl", public_of(paths)).notes
+    notes = verify_file(tmp_path / "part.jsonl", list_public_keys(paths)).notes
     assert [note.split(":")[0].split(";")[0] for note in notes] == [
         "an export holds rows alone",
         "it begins at row 30",
@@ -119,7 +119,7 @@ def test_an_export_says_what_it_cannot_show(paths: LedgerPaths, tmp_path: Path) 
 
 def test_an_export_signed_by_somebody_else_is_found(paths: LedgerPaths, tmp_path: Path) -> None:
     other = make_paths(tmp_path / "other")
-    write(other, every_kind(1))
+    write_story(other, make_full_story(1))
     export_rows(other, tmp_path / "export.jsonl")
     assert topics(tmp_path / "export.jsonl", paths) == ["head", "head"]
 
@@ -128,7 +128,7 @@ def test_an_export_signed_by_somebody_else_is_found(paths: LedgerPaths, tmp_path
 def test_what_is_no_export_is_refused_in_words(text: bytes, paths: LedgerPaths, tmp_path: Path) -> None:
     (tmp_path / "export.jsonl").write_bytes(text)
     with pytest.raises(LedgerError, match="is no export of a ledger"):
-        verify_file(tmp_path / "export.jsonl", public_of(paths))
+        verify_file(tmp_path / "export.jsonl", list_public_keys(paths))
 
 
 def test_calls_are_exported_as_records_in_the_order_they_ended(paths: LedgerPaths, tmp_path: Path) -> None:

@@ -12,21 +12,21 @@ from ferrule.model.journal import Segment
 from tests.ledger.audit.build import (
     START,
     Story,
-    answer,
-    decided,
-    mark,
-    payload,
-    request,
-    segment,
+    make_answer,
+    make_decision,
+    make_mark,
+    make_payload,
+    make_request,
+    make_segment,
 )
-from tests.ledger.audit.verdicts import only, verified
+from tests.ledger.audit.verdicts import find_only, verify_story
 
 
 def test_a_whole_call_recorded_twice_is_found(paths: LedgerPaths) -> None:
     story = Story()
     call = story.read()
     story.entries.append(msgspec.structs.replace(story.entries[-1]))
-    found = only(verified(paths, story))
+    found = find_only(verify_story(paths, story))
     assert (found.topic, found.seq, found.call) == ("history", 3, call)
 
 
@@ -35,14 +35,14 @@ def test_an_illegal_move_is_found(paths: LedgerPaths) -> None:
     story = Story()
     call = story.park()
     story.resume(call)
-    messages = [finding.message for finding in verified(paths, story).findings]
+    messages = [finding.message for finding in verify_story(paths, story).findings]
     assert messages[0] == "goes from awaiting_approval to running, which is not legal"
 
 
 def test_an_end_that_is_no_end_is_found(paths: LedgerPaths) -> None:
     story = Story()
-    story.add("call", story.new_call(), "running", segment("selected", "arguments_ready", "running"))
-    found = only(verified(paths, story))
+    story.add("call", story.new_call(), "running", make_segment("selected", "arguments_ready", "running"))
+    found = find_only(verify_story(paths, story))
     assert found.message == "is recorded as a whole call, but stops in state running, which is not an end"
 
 
@@ -50,13 +50,13 @@ def test_an_outcome_that_is_not_the_last_state_is_found(paths: LedgerPaths) -> N
     story = Story()
     story.read()
     story.entries[-1].outcome = "failed"
-    assert only(verified(paths, story)).message == "says 'failed', but the call went to succeeded"
+    assert find_only(verify_story(paths, story)).message == "says 'failed', but the call went to succeeded"
 
 
 def test_an_end_without_a_beginning_is_found(paths: LedgerPaths) -> None:
     story = Story()
     story.end(story.new_call())
-    messages = [finding.message for finding in verified(paths, story).findings]
+    messages = [finding.message for finding in verify_story(paths, story).findings]
     assert messages[0] == "continues a call that has no rows before, or has ended"
 
 
@@ -74,15 +74,19 @@ def approved_by_one_of_two(story: Story, call: str) -> None:
 
 def approved_and_rejected(story: Story, call: str) -> None:
     story.approve(call, "otto", is_last=False)
-    no = answer(call, "olga", "reject")
-    story.add("answered", call, "awaiting_approval", segment(begin=20, answer=no), mark=mark("awaiting_approval"))
+    no = make_answer(call, "olga", "reject")
+    story.add(
+        "answered", call, "awaiting_approval", make_segment(begin=20, answer=no), mark=make_mark("awaiting_approval")
+    )
     story.approve(call, "oswin")
 
 
 def approved_before_an_edit(story: Story, call: str) -> None:
     story.approve(call, "olga", is_last=False)
-    edited = msgspec.structs.replace(answer(call, "otto"), binding=b"e" * 32)
-    story.add("answered", call, "approved", segment("approved", begin=20, answer=edited), mark=mark("approved"))
+    edited = msgspec.structs.replace(make_answer(call, "otto"), binding=b"e" * 32)
+    story.add(
+        "answered", call, "approved", make_segment("approved", begin=20, answer=edited), mark=make_mark("approved")
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,15 +105,15 @@ def test_what_ran_without_its_approvals_is_found(paths: LedgerPaths, spoil: Spoi
     spoil(story, call)
     story.resume(call)
     story.end(call, begin=40)
-    found = only(verified(paths, story))
+    found = find_only(verify_story(paths, story))
     assert (found.topic, found.call, found.message) == ("approval", call, message)
 
 
 def test_a_call_that_asks_and_runs_in_one_row_is_found(paths: LedgerPaths) -> None:
     story = Story()
-    went = segment("selected", "arguments_ready", "running", "succeeded", decisions=(decided("ask"),))
+    went = make_segment("selected", "arguments_ready", "running", "succeeded", decisions=(make_decision("ask"),))
     story.add("call", story.new_call(), "succeeded", went)
-    assert only(verified(paths, story)).message == "it ran although a person had to be asked"
+    assert find_only(verify_story(paths, story)).message == "it ran although a person had to be asked"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ def test_an_approval_from_the_wrong_side_is_found(
     story = Story()
     call = story.park(**requirement)
     story.approve(call, by, channel=channel)
-    assert only(verified(paths, story)).message == message
+    assert find_only(verify_story(paths, story)).message == message
 
 
 def test_an_approval_by_whose_credential_made_the_call_is_found(paths: LedgerPaths) -> None:
@@ -135,14 +139,16 @@ def test_an_approval_by_whose_credential_made_the_call_is_found(paths: LedgerPat
     assert isinstance(asked, Segment) and asked.request is not None
     asked.request = msgspec.structs.replace(asked.request, holder="grace")
     story.approve(call, "Grace")
-    assert only(verified(paths, story)).message == "was approved by 'Grace', who asked for it and may not"
+    assert find_only(verify_story(paths, story)).message == "was approved by 'Grace', who asked for it and may not"
 
 
 def test_an_approval_after_the_request_expired_is_found(paths: LedgerPaths) -> None:
     story = Story()
     call = story.new_call()
-    asked = msgspec.structs.replace(request(call), expires_at=START - 1)
-    went = segment("selected", "arguments_ready", "awaiting_approval", decisions=(decided("ask"),), request=asked)
-    story.add("parked", call, "awaiting_approval", went, payload=payload(), mark=mark("awaiting_approval"))
+    asked = msgspec.structs.replace(make_request(call), expires_at=START - 1)
+    went = make_segment(
+        "selected", "arguments_ready", "awaiting_approval", decisions=(make_decision("ask"),), request=asked
+    )
+    story.add("parked", call, "awaiting_approval", went, payload=make_payload(), mark=make_mark("awaiting_approval"))
     story.approve(call)
-    assert only(verified(paths, story)).message == "was approved by 'olga' after the request had expired"
+    assert find_only(verify_story(paths, story)).message == "was approved by 'olga' after the request had expired"

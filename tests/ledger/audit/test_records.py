@@ -10,7 +10,7 @@ from ferrule.ledger.stores.entries import chain_row, to_stored_entry
 from ferrule.model import story as stories
 from ferrule.model.journal import KINDS, Entry, Payload, StoredEntry, encode
 from ferrule.model.lifecycle import STATES, TERMINAL
-from tests.ledger.audit.build import Story, every_kind, mark, payload, segment
+from tests.ledger.audit.build import Story, make_full_story, make_mark, make_payload, make_segment
 
 REQUIRED: dict[str, type] = {
     "schema_version": str,
@@ -66,7 +66,7 @@ def by_call(story: Story) -> dict[str, list[StoredEntry]]:
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_every_call_at_every_row_has_a_valid_record(is_whole: bool) -> None:
     """AT-90, AT-92, AT-97, AT-99: required fields, known states, ordered times, however far the call got."""
-    for call, found in by_call(every_kind(2)).items():
+    for call, found in by_call(make_full_story(2)).items():
         for end in range(1 if not is_whole else len(found), len(found) + 1):
             record = make_invocation_record(stories.Story(found[:end]))
             check(record)
@@ -141,7 +141,7 @@ def test_an_approved_call_keeps_its_id_and_its_whole_history() -> None:
 def test_the_four_inputs_are_inline_and_follow_from_one_another() -> None:
     inputs = Payload(model_input=b'{"a":1}', permission_input=b'{"a":"***"}')
     story = Story()
-    went = segment("selected", "arguments_ready", "running", "succeeded", status="succeeded")
+    went = make_segment("selected", "arguments_ready", "running", "succeeded", status="succeeded")
     story.add("call", story.new_call(), "succeeded", went, payload=inputs)
     record = make_invocation_record(stories.Story(rows(story.entries)))
     assert [record[f"{name}_input"] for name in ("model", "observable", "permission", "call")] == [
@@ -165,8 +165,8 @@ def test_erased_inputs_leave_a_reference() -> None:
 def test_a_retry_points_to_what_it_repeats() -> None:
     """AT-103"""
     story = Story()
-    went = segment("failed", status="failed", notes={"retry_of": "inv_old", "native_call_id": "n-1"})
-    story.add("call", story.new_call(), "failed", went, payload=payload())
+    went = make_segment("failed", status="failed", notes={"retry_of": "inv_old", "native_call_id": "n-1"})
+    story.add("call", story.new_call(), "failed", went, payload=make_payload())
     record = make_invocation_record(stories.Story(rows(story.entries)))
     assert (record["retry_of"], record["native_call_id"]) == ("inv_old", "n-1")
 
@@ -179,8 +179,10 @@ def test_what_was_told_while_it_ran_is_in_the_record() -> None:
     story.news(call, "progress", sequence=2, percent=50, status="running", message="half")
     story.news(call, "cancel_requested", by="ada", reason="enough", abort_reason="user_interruption")
     story.news(call, "cancel_acknowledged")
-    story.add("ended", call, "canceled", segment("canceled", begin=400_000_000, status="canceled"), mark=mark())
-    story.news(call, "late_result", payload=payload("too late"), status="succeeded")
+    story.add(
+        "ended", call, "canceled", make_segment("canceled", begin=400_000_000, status="canceled"), mark=make_mark()
+    )
+    story.news(call, "late_result", payload=make_payload("too late"), status="succeeded")
     found = rows(story.entries)
     news = [row for row in found if row.kind == "news"]
     record = make_invocation_record(stories.Story([row for row in found if row.kind != "news"], news))
@@ -206,6 +208,6 @@ def test_a_call_without_rows_has_no_record() -> None:
 
 
 def test_the_rows_of_the_tests_are_encoded_as_the_store_does() -> None:
-    story = every_kind(1)
+    story = make_full_story(1)
     assert {row.kind for row in rows(story.entries)} >= set(KINDS) - {"erased", "pruned", "opened"}
     assert rows(story.entries)[0].body == encode(story.entries[0].body)

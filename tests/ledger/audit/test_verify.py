@@ -22,31 +22,31 @@ from ferrule.ledger.stores.witness import FileWitness
 from tests.ledger.audit.build import (
     START,
     Story,
-    every_kind,
+    list_public_keys,
+    make_full_story,
     make_paths,
-    payload,
-    public_of,
-    write,
+    make_payload,
+    write_story,
 )
-from tests.ledger.audit.verdicts import only, verified
+from tests.ledger.audit.verdicts import find_only, verify_story
 
 
 def test_everything_the_store_writes_is_sound(paths: LedgerPaths) -> None:
-    verdict = verified(paths, every_kind())
+    verdict = verify_story(paths, make_full_story())
     assert verdict.findings == ()
     assert (verdict.rows, verdict.first_seq) == (verdict.last_seq, 1)
     assert verdict.notes == (f"the witness vouches for the rows up to {verdict.last_seq} of {verdict.last_seq}",)
 
 
 def test_without_a_witness_it_says_what_it_cannot_see(paths: LedgerPaths) -> None:
-    write(paths, every_kind(1))
-    assert verify_ledger(paths.ledger, public_of(paths)).notes == (NO_WITNESS,)
+    write_story(paths, make_full_story(1))
+    assert verify_ledger(paths.ledger, list_public_keys(paths)).notes == (NO_WITNESS,)
 
 
 def test_another_key_is_no_key(paths: LedgerPaths, tmp_path: Path) -> None:
-    write(paths, every_kind(1))
+    write_story(paths, make_full_story(1))
     other = make_paths(tmp_path / "other")
-    found = only(verify_ledger(paths.ledger, public_of(other)))
+    found = find_only(verify_ledger(paths.ledger, list_public_keys(other)))
     assert (found.topic, found.seq is not None) == ("head", True)
 
 
@@ -57,7 +57,7 @@ def test_a_call_with_two_ends_is_found(paths: LedgerPaths) -> None:
     story.end(call)
     story.read()
     story.end(call)
-    verdict = verified(paths, story)
+    verdict = verify_story(paths, story)
     assert {finding.call for finding in verdict.findings} == {call}
     assert "belongs to a call that had ended before" in [finding.message for finding in verdict.findings]
 
@@ -81,12 +81,12 @@ def test_tampering_with_news_is_found_like_any_other(paths: LedgerPaths, change:
     call = story.begin()
     story.news(call, "cancel_requested", by="ada")
     story.end(call)
-    story.news(call, "late_result", payload=payload("too late"))
+    story.news(call, "late_result", payload=make_payload("too late"))
     story.read()
-    assert verified(paths, story).findings == ()
+    assert verify_story(paths, story).findings == ()
     with closing(sqlite3.connect(paths.ledger)) as db, db:
         db.execute(change)
-    assert not verify_ledger(paths.ledger, public_of(paths)).is_clean
+    assert not verify_ledger(paths.ledger, list_public_keys(paths)).is_clean
 
 
 def test_a_ledger_of_the_first_version_verifies_before_and_after_it_is_migrated(
@@ -94,15 +94,15 @@ def test_a_ledger_of_the_first_version_verifies_before_and_after_it_is_migrated(
 ) -> None:
     with monkeypatch.context() as old:
         old.setattr(connection, "MIGRATIONS", MIGRATIONS[:1])
-        assert verified(paths, every_kind(1)).findings == ()
+        assert verify_story(paths, make_full_story(1)).findings == ()
     story = Story(calls_before=1000)
     story.news(story.read(), "cancel_requested")
-    assert verified(paths, story).findings == ()
+    assert verify_story(paths, story).findings == ()
 
 
 def test_it_is_one_moment_of_a_ledger_that_others_write_to(paths: LedgerPaths) -> None:
     """Rows and witness lines that come while it is checked are not taken for damage."""
-    write(paths, every_kind(2))
+    write_story(paths, make_full_story(2))
 
     assert paths.witness is not None
     witness = FileWitness(paths.witness)
@@ -113,7 +113,7 @@ def test_it_is_one_moment_of_a_ledger_that_others_write_to(paths: LedgerPaths) -
         story, verdicts = Story(calls_before=1000), []
         for _ in range(10):
             story.read()
-            check = asyncio.to_thread(verify_ledger, paths.ledger, public_of(paths), witness=paths.witness)
+            check = asyncio.to_thread(verify_ledger, paths.ledger, list_public_keys(paths), witness=paths.witness)
             verdict, _ = await asyncio.gather(check, store.commit(story.entries[-1]))
             verdicts.append(verdict)
         await store.aclose()
@@ -124,21 +124,21 @@ def test_it_is_one_moment_of_a_ledger_that_others_write_to(paths: LedgerPaths) -
 
 def test_what_is_no_ledger_is_refused_in_words(paths: LedgerPaths) -> None:
     with pytest.raises(LedgerError, match="there is no ledger"):
-        verify_ledger(paths.ledger, public_of(paths))
+        verify_ledger(paths.ledger, list_public_keys(paths))
     paths.ledger.write_bytes(b"hello, this is a text and no database at all" * 100)
     with pytest.raises(LedgerError, match="is no ledger"):
-        verify_ledger(paths.ledger, public_of(paths))
+        verify_ledger(paths.ledger, list_public_keys(paths))
     with pytest.raises(LedgerError, match="not a file"):
-        verify_ledger(paths.ledger.parent, public_of(paths))
+        verify_ledger(paths.ledger.parent, list_public_keys(paths))
 
 
 def test_a_ledger_on_a_read_only_medium_can_be_checked(paths: LedgerPaths) -> None:
-    write(paths, every_kind(1))
+    write_story(paths, make_full_story(1))
     with closing(sqlite3.connect(paths.ledger)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     folder = paths.ledger.parent
     folder.chmod(0o500)
     try:
-        assert verify_ledger(paths.ledger, public_of(paths)).is_clean
+        assert verify_ledger(paths.ledger, list_public_keys(paths)).is_clean
     finally:
         folder.chmod(0o700)

@@ -12,13 +12,13 @@ from ferrule.app.custody.check import verify_ledger
 from ferrule.app.custody.paths import LedgerPaths
 from tests.ledger.audit.build import (
     Story,
-    every_kind,
-    mark,
-    payload,
-    public_of,
-    write,
+    list_public_keys,
+    make_full_story,
+    make_mark,
+    make_payload,
+    write_story,
 )
-from tests.ledger.audit.verdicts import verified
+from tests.ledger.audit.verdicts import verify_story
 
 
 def test_news_may_come_at_any_time(paths: LedgerPaths) -> None:
@@ -32,8 +32,8 @@ def test_news_may_come_at_any_time(paths: LedgerPaths) -> None:
     acting = story.begin()
     story.news(acting, "cancel_requested", by="ada")
     story.end(acting)
-    story.news(acting, "late_result", payload=payload("too late"))
-    assert verified(paths, story).findings == ()
+    story.news(acting, "late_result", payload=make_payload("too late"))
+    assert verify_story(paths, story).findings == ()
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_news_may_come_at_any_time(paths: LedgerPaths) -> None:
     [
         ({"outcome": "gossip"}, "is news of 'gossip', which does not exist"),
         ({"call": ""}, "is a row of kind `news` but names no call"),
-        ({"mark": mark("running")}, "is news, which moves nothing, but has a mark"),
+        ({"mark": make_mark("running")}, "is news, which moves nothing, but has a mark"),
         ({"body": {"not": "news"}}, "cannot be understood"),
     ],
 )
@@ -50,11 +50,11 @@ def test_news_that_is_none_is_found(paths: LedgerPaths, change: dict[str, Any], 
     story.news(story.read(), "progress", sequence=1)
     for name, value in change.items():
         setattr(story.entries[-1], name, value)
-    assert message in verified(paths, story).findings[0].message
+    assert message in verify_story(paths, story).findings[0].message
 
 
 def test_a_row_of_odd_bytes_is_a_finding(paths: LedgerPaths) -> None:
-    write(paths, every_kind(1))
+    write_story(paths, make_full_story(1))
     with closing(sqlite3.connect(paths.ledger)) as db, db:
         db.execute("UPDATE journal SET body = x'c1', mark = x'c1', call = cast(x'ff' as text) WHERE seq = 5")
-    assert verify_ledger(paths.ledger, public_of(paths)).finding_count
+    assert verify_ledger(paths.ledger, list_public_keys(paths)).finding_count

@@ -7,18 +7,18 @@ from ferrule.app.custody.paths import LedgerPaths
 from ferrule.ledger.audit.findings import AuditFinding, AuditVerdict
 from tests.ledger.audit.build import (
     Story,
-    public_of,
-    write,
+    list_public_keys,
+    write_story,
 )
 
 
-def verified(paths: LedgerPaths, story: Story) -> AuditVerdict:
+def verify_story(paths: LedgerPaths, story: Story) -> AuditVerdict:
     """The verdict over a story that the store wrote."""
-    write(paths, story)
-    return verify_ledger(paths.ledger, public_of(paths), witness=paths.witness)
+    write_story(paths, story)
+    return verify_ledger(paths.ledger, list_public_keys(paths), witness=paths.witness)
 
 
-def only(verdict: AuditVerdict) -> AuditFinding:
+def find_only(verdict: AuditVerdict) -> AuditFinding:
     """The one finding there is."""
     assert verdict.finding_count == 1, verdict.findings
     return verdict.findings[0]

@@ -275,7 +275,7 @@ def as_json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def result_of(value: Any) -> bytes:
+def encode_result(value: Any) -> bytes:
     """A result's content as a payload has it."""
     return encode(ResultPayload(content=({"type": "text", "text": json.dumps(value)},), structured_content=value))
 
@@ -288,7 +288,7 @@ def success(ledger: Ledger, call: str = "inv_success", tick: int = 1_000) -> str
     writer = Writer(ledger, call, tool="kb.search", read_only=True, tick=tick)
     writer.enter("planned", "selected", "arguments_ready").through("permission").decide("allow")
     writer.enter("running").through("emit_terminal", "schedule").enter("succeeded")
-    payload = Payload(model_input=as_json({"query": "rotate keys"}), result=result_of({"hits": 3}))
+    payload = Payload(model_input=as_json({"query": "rotate keys"}), result=encode_result({"hits": 3}))
     writer.row("call", inputs=payload, status="succeeded", notes={"native_call_id": "toolu_1"})
     return call
 
@@ -298,7 +298,7 @@ def action(ledger: Ledger, call: str = "inv_action") -> str:
     writer = Writer(ledger, call).enter("planned", "selected").mutate("runtime", "amount").enter("arguments_ready")
     writer.through("permission").decide("allow").enter("queued", "running").row("started", inputs=ARGUMENTS)
     writer.through("emit_terminal", "execute").enter("succeeded")
-    writer.row("ended", inputs=Payload(result=result_of({"refund": "r-1"})), status="succeeded")
+    writer.row("ended", inputs=Payload(result=encode_result({"refund": "r-1"})), status="succeeded")
     return call
 
 
@@ -369,7 +369,7 @@ def approved_edited(ledger: Ledger, call: str = "inv_approved_edited") -> str:
     writer.through("schedule", "schedule").enter("running")
     writer.row("started", inputs=Payload(model_input=as_json(ARGUMENTS), call_input=as_json(edited)))
     writer.through("emit_terminal", "execute").enter("succeeded")
-    writer.row("ended", inputs=Payload(result=result_of({"refund": "r-2"})), status="succeeded")
+    writer.row("ended", inputs=Payload(result=encode_result({"refund": "r-2"})), status="succeeded")
     return call
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.ledger.history import activity
 from ferrule.ledger.history.activity import EVERYBODY, Activity, CallScope, Counts
-from tests.ledger.history.made_calls import SECOND, Made, written
+from tests.ledger.history.planned_calls import SECOND, PlannedCall, write_call
 from tests.ledger.history.rows import NOON, Ledger
 
 
@@ -18,7 +18,7 @@ def test_more_callers_than_are_told_apart_leave_the_whole_right_and_are_told(mon
     counts, now = Activity(), NOON + 60 * SECOND
     for number in range(20):
         ledger = Ledger()
-        entries, _ = written(Made("read", 1, 5, 1, f"p{number}", "default", False), f"inv_{number}")
+        entries, _ = write_call(PlannedCall("read", 1, 5, 1, f"p{number}", "default", False), f"inv_{number}")
         counts.count_row(ledger.add(entries[0]))
     assert counts.report(EVERYBODY, now).whole.calls == 20
     assert counts.report(CallScope("default"), now).whole.calls == 20
@@ -28,7 +28,7 @@ def test_more_callers_than_are_told_apart_leave_the_whole_right_and_are_told(mon
 
 def test_a_damaged_row_is_passed_over() -> None:
     ledger, counts = Ledger(), Activity()
-    for entry in written(Made("read", 1, 5, 1, "ada", "default", False), "inv_1")[0]:
+    for entry in write_call(PlannedCall("read", 1, 5, 1, "ada", "default", False), "inv_1")[0]:
         row = ledger.add(entry)
     counts.count_row(msgspec.structs.replace(row, body=b"\xc1", seq=1))
     counts.count_row(row)
@@ -47,7 +47,7 @@ def test_the_time_of_a_system_is_that_of_running_alone() -> None:
     counts = Activity(lambda tool_id: "HTTP shop.example" if tool_id == "shop.thing" else None)
     ledger = Ledger()
     for number, shape in enumerate(("approved", "asked", "replied", "lapsed", "denied", "unfit")):
-        entries, _ = written(Made(shape, 0, 200, 60, "ada", "default", False), f"inv_{number}")  # type: ignore[arg-type]  # words
+        entries, _ = write_call(PlannedCall(shape, 0, 200, 60, "ada", "default", False), f"inv_{number}")  # type: ignore[arg-type]  # words
         for entry in entries:
             counts.count_row(ledger.add(entry))
     found = counts.report_systems(NOON + 120 * SECOND)["HTTP shop.example"]

@@ -15,11 +15,11 @@ from ferrule.ledger.history.activity import EVERYBODY, MINUTE, MINUTES, SLOT, SL
 from ferrule.ledger.history.recent_activity import RecentActivity, judge_health
 from ferrule.ledger.stores.memory.store import MemoryStore
 from tests.driven import driven
-from tests.ledger.history.made_calls import SECOND, Known, Made, written
+from tests.ledger.history.planned_calls import SECOND, ExpectedCounts, PlannedCall, write_call
 from tests.ledger.history.rows import NOON
 
 calls = st.builds(
-    Made,
+    PlannedCall,
     st.sampled_from(
         ["read", "action", "approved", "rejected", "lapsed", "asked", "replied", "denied", "canceled", "unfit"]
     ),
@@ -32,7 +32,7 @@ calls = st.builds(
 )
 
 
-def naive(known: Sequence[Known], scope: CallScope, now: int) -> dict[str, object]:
+def naive(known: Sequence[ExpectedCounts], scope: CallScope, now: int) -> dict[str, object]:
     """The same numbers, from everything."""
     mine = [
         one
@@ -53,7 +53,7 @@ def naive(known: Sequence[Known], scope: CallScope, now: int) -> dict[str, objec
     }  # fmt: skip
 
 
-def _endings(some: Sequence[Known]) -> tuple[int, ...]:
+def _endings(some: Sequence[ExpectedCounts]) -> tuple[int, ...]:
     return tuple(
         sum(1 for one in some if one.ending == ending) for ending in ("succeeded", "failed", "denied", "canceled")
     )
@@ -63,7 +63,7 @@ def _percentile(values: Sequence[float], share: float) -> float | None:
     return sorted(values)[max(1, ceil(share * len(values))) - 1] if values else None
 
 
-def counted(lately: RecentActivity, scope: CallScope) -> dict[str, object]:
+def count_naively(lately: RecentActivity, scope: CallScope) -> dict[str, object]:
     """What was counted, in the same words."""
     seen = lately.report(scope)
     assert seen.is_whole
@@ -97,12 +97,12 @@ SCOPES = (
 @settings(max_examples=60, deadline=None)
 @given(st.lists(calls, max_size=25), st.lists(st.integers(0, 3 * 3600), max_size=4), st.integers(0, 6 * 3600))
 def test_what_is_counted_on_the_way_is_what_a_count_of_everything_gives(
-    made: list[Made], looks: list[int], end: int
+    made: list[PlannedCall], looks: list[int], end: int
 ) -> None:
     """Whenever somebody looks, and however long nobody did."""
     rows, known = [], []
     for number, one in enumerate(made):
-        entries, facts = written(one, f"inv_{number}")
+        entries, facts = write_call(one, f"inv_{number}")
         rows += entries
         known.append(facts)
     rows.sort(key=lambda entry: entry.at)
@@ -121,7 +121,7 @@ def test_what_is_counted_on_the_way_is_what_a_count_of_everything_gives(
             for scope in SCOPES:
                 true = naive(so_far, scope, now)
                 true["answered"] = naive(asked, scope, now)["answered"]
-                same(counted(lately, scope), true)
+                same(count_naively(lately, scope), true)
         await lately.aclose()
 
     asyncio.run(story())
@@ -132,7 +132,7 @@ async def filled(count: int, *, first: int = 0, store: MemoryStore | None = None
     store = store or MemoryStore(clock=lambda: NOON)
     await store.open()
     for number in range(first, first + count):
-        entries, _ = written(Made("read", number, 5, 1, "ada", "default", False), f"inv_{number}")
+        entries, _ = write_call(PlannedCall("read", number, 5, 1, "ada", "default", False), f"inv_{number}")
         for entry in entries:
             await store.commit(entry)
     return store

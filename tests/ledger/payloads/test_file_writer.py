@@ -12,7 +12,7 @@ import pytest
 from ferrule.contracts.payloads import PayloadGone, uri_of
 from ferrule.ledger.payloads import file_writer
 from ferrule.ledger.payloads.files import FilePayloads
-from tests.ledger.payloads.kept import CALL, OWNER, files, kept
+from tests.ledger.payloads.store_payload import CALL, OWNER, list_files, store_payload
 from tests.spec.running_app import run_async
 
 
@@ -33,7 +33,7 @@ async def test_a_full_disk_leaves_nothing(store: FilePayloads, tmp_path: Path) -
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
-    assert not list(files(tmp_path / "payloads"))
+    assert not list(list_files(tmp_path / "payloads"))
     with pytest.raises(PayloadGone, match="no payload"):
         await store.read(uri_of(CALL, 0))
     await store.aclose()
@@ -44,7 +44,7 @@ async def test_a_writer_that_is_forgotten_leaves_nothing(store: FilePayloads, tm
     writer = store.begin(OWNER)
     writer.write(b"half")
     del writer
-    assert not list(files(tmp_path / "payloads"))
+    assert not list(list_files(tmp_path / "payloads"))
     await store.aclose()
 
 
@@ -52,7 +52,7 @@ async def test_a_writer_that_is_forgotten_leaves_nothing(store: FilePayloads, tm
 async def test_many_threads_write_payloads_of_one_call(store: FilePayloads) -> None:
 
     with ThreadPoolExecutor(8) as pool:
-        uris = list(pool.map(lambda number: kept(store, b"%d" % number), range(40)))
+        uris = list(pool.map(lambda number: store_payload(store, b"%d" % number), range(40)))
     assert len(set(uris)) == 40
     assert {await store.read(uri) for uri in uris} == {b"%d" % number for number in range(40)}
     await store.aclose()
@@ -64,5 +64,5 @@ async def test_one_call_cannot_fill_the_folder_with_names(store: FilePayloads) -
         patch.setattr(file_writer, "_MOST", 5)
         with pytest.raises(OSError, match="at most 5"):
             for _ in range(6):
-                kept(store, b"")
+                store_payload(store, b"")
     await store.aclose()

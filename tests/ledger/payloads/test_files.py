@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.ledger.payloads.files import FilePayloads
-from tests.ledger.payloads.kept import CALL, OWNER, files, kept
+from tests.ledger.payloads.store_payload import CALL, OWNER, list_files, store_payload
 from tests.spec.running_app import run_async
 
 
@@ -18,7 +18,7 @@ from tests.spec.running_app import run_async
 async def test_only_their_owner_can_open_the_files(store: FilePayloads, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        kept(store)
+        store_payload(store)
         store.begin(OWNER).write(b"half")
     finally:
         os.umask(before)
@@ -31,8 +31,8 @@ async def test_only_their_owner_can_open_the_files(store: FilePayloads, tmp_path
 @run_async
 async def test_any_changed_byte_is_found(store: FilePayloads, tmp_path: Path, at: int) -> None:
     """AT-61: what is given back is what was kept, or nothing."""
-    uri = kept(store)
-    (file,) = files(tmp_path / "payloads" / "kept")
+    uri = store_payload(store)
+    (file,) = list_files(tmp_path / "payloads" / "kept")
     data = bytearray(file.read_bytes())
     data[at] ^= 1
     file.write_bytes(data)
@@ -48,8 +48,8 @@ async def test_any_changed_byte_is_found(store: FilePayloads, tmp_path: Path, at
 @pytest.mark.parametrize("size", [0, 10, 1800, 1830])
 @run_async
 async def test_a_file_that_was_cut_off_is_damaged(store: FilePayloads, tmp_path: Path, size: int) -> None:
-    uri = kept(store)
-    (file,) = files(tmp_path / "payloads" / "kept")
+    uri = store_payload(store)
+    (file,) = list_files(tmp_path / "payloads" / "kept")
     os.truncate(file, size)
     with pytest.raises(PayloadGone, match="damaged"):
         await store.describe(uri)
@@ -60,8 +60,8 @@ async def test_a_file_that_was_cut_off_is_damaged(store: FilePayloads, tmp_path:
 async def test_links_pipes_and_folders_in_the_place_of_a_payload_are_not_followed(
     store: FilePayloads, tmp_path: Path
 ) -> None:
-    uri = kept(store)
-    (file,) = files(tmp_path / "payloads" / "kept")
+    uri = store_payload(store)
+    (file,) = list_files(tmp_path / "payloads" / "kept")
     moved = tmp_path / "moved"
     file.rename(moved)
     file.symlink_to(moved)
@@ -80,7 +80,7 @@ async def test_links_pipes_and_folders_in_the_place_of_a_payload_are_not_followe
 
 @run_async
 async def test_another_payload_under_its_address_is_refused(store: FilePayloads, tmp_path: Path) -> None:
-    first, second = kept(store, b"first"), kept(store, b"second")
+    first, second = store_payload(store, b"first"), store_payload(store, b"second")
     folder = tmp_path / "payloads" / "kept"
     (folder / f"{CALL}.1").rename(folder / f"{CALL}.0")
     with pytest.raises(PayloadGone, match="damaged"):

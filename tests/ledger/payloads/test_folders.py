@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.ledger.payloads.files import FilePayloads
-from tests.ledger.payloads.kept import CALL, OWNER, files, kept
+from tests.ledger.payloads.store_payload import CALL, OWNER, list_files, store_payload
 from tests.spec.running_app import run_async
 
 
@@ -22,7 +22,7 @@ async def test_a_link_in_the_place_of_a_folder_is_not_written_through(store: Fil
     for name in ("kept", "live"):
         (tmp_path / "payloads" / name).symlink_to(elsewhere)
     with pytest.raises(OSError, match=r"directory|symbolic"):
-        kept(store)
+        store_payload(store)
     assert not list(elsewhere.iterdir())
     await store.aclose()
 
@@ -30,12 +30,12 @@ async def test_a_link_in_the_place_of_a_folder_is_not_written_through(store: Fil
 @run_async
 async def test_a_folder_that_is_deleted_while_it_is_used_is_made_again(store: FilePayloads, tmp_path: Path) -> None:
     """AT-275: losing all payloads keeps nobody from going on."""
-    uri = kept(store)
+    uri = store_payload(store)
     for path in sorted((tmp_path / "payloads").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     with pytest.raises(PayloadGone, match="no payload"):
         await store.read(uri)
-    assert await store.read(kept(store, b"again")) == b"again"
+    assert await store.read(store_payload(store, b"again")) == b"again"
     await store.aclose()
 
 
@@ -72,11 +72,11 @@ async def test_a_killed_process_leaves_only_what_was_whole(store: FilePayloads, 
     mine = store.begin(OWNER)
     mine.write(b"mine")
     assert await store.sweep(1) == 0
-    assert {path.name for path in files(folder)} - {"inv_killed.0"} == {
-        path.name for path in files(folder) if path.suffix == ".part"
+    assert {path.name for path in list_files(folder)} - {"inv_killed.0"} == {
+        path.name for path in list_files(folder) if path.suffix == ".part"
     }
     with pytest.raises(PayloadGone, match="no payload"):
         await store.read("ferrule-payload:inv_killed/1")
     assert await store.read(mine.close().uri) == b"mine"
     await store.aclose()
-    assert {path.name for path in files(folder)} == {"inv_killed.0", f"{CALL}.0"}
+    assert {path.name for path in list_files(folder)} == {"inv_killed.0", f"{CALL}.0"}

@@ -11,13 +11,13 @@ from tests.ledger.payloads.kept import OWNER
 from tests.spec.running_app import run_async
 
 
-def store_with(room: int | None = None) -> MemoryPayloads:
+def make_store(room: int | None = None) -> MemoryPayloads:
     return MemoryPayloads(FakeClock().now, room)
 
 
 @run_async
 async def test_more_than_there_is_room_for_is_refused_and_leaves_nothing() -> None:
-    store = store_with(room=10)
+    store = make_store(room=10)
     writer = store.begin(OWNER)
     writer.write(b"12345678")
     with pytest.raises(OSError, match="no room"):
@@ -33,7 +33,7 @@ async def test_more_than_there_is_room_for_is_refused_and_leaves_nothing() -> No
 
 @run_async
 async def test_payloads_of_one_call_have_addresses_of_their_own_and_are_forgotten_together() -> None:
-    store, other = store_with(), PayloadOwner("inv_other", "bob", "default")
+    store, other = make_store(), PayloadOwner("inv_other", "bob", "default")
     uris = [store.begin(OWNER).close().uri for _ in range(3)]
     elsewhere = store.begin(other).close().uri
     assert len({*uris, elsewhere}) == 4
@@ -59,7 +59,7 @@ async def test_what_expired_is_told_as_that_until_it_is_swept() -> None:
 
 @run_async
 async def test_what_belongs_to_a_session_ends_with_it() -> None:
-    store = store_with()
+    store = make_store()
     session, durable = (store.begin(OWNER, scope=scope).close().uri for scope in ("session", "durable"))
     await store.aclose()
     assert (await store.describe(durable)).scope == "durable"
@@ -69,7 +69,7 @@ async def test_what_belongs_to_a_session_ends_with_it() -> None:
 
 @run_async
 async def test_ranges_and_streams_give_the_same_bytes() -> None:
-    store, data = store_with(), bytes(range(256)) * 2000
+    store, data = make_store(), bytes(range(256)) * 2000
     writer = store.begin(OWNER, name="../a.bin", media_type="no type")
     writer.write(data)
     kept = writer.close()

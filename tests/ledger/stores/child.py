@@ -17,7 +17,7 @@ from ferrule.contracts.store import CommitCondition
 from ferrule.errors import LedgerUnavailable, OutcomeUnrecorded
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import Entry
-from tests.ledger.stores.making import ended, entry, running
+from tests.ledger.stores.entries import make_ended, make_entry, make_running
 
 _ROUNDS = 60
 
@@ -37,11 +37,11 @@ async def _act_on(store: SqliteStore, name: str) -> None:
     while True:
         call = f"{name}-{number}"
         await store.commit(
-            running(call, store.instance, key=call.encode(), counted_run=name), CommitCondition(key_is_free=True)
+            make_running(call, store.instance, key=call.encode(), counted_run=name), CommitCondition(key_is_free=True)
         )
         tell("started", call)
-        store.record(entry(f"{call}-read"))
-        await store.commit(ended(call), CommitCondition(states=frozenset({"running"}), owner=store.instance))
+        store.record(make_entry(f"{call}-read"))
+        await store.commit(make_ended(call), CommitCondition(states=frozenset({"running"}), owner=store.instance))
         tell("ended", call)
         number += 1
 
@@ -50,20 +50,22 @@ async def claim(store: SqliteStore, name: str) -> None:
     """Take up every approved call there is; tell which were ours."""
     sys.stdin.readline()  # the starting signal, so that all begin together
     for call in await store.open_calls("approved"):
-        won = await store.commit(running(call.call, store.instance), CommitCondition(states=frozenset({"approved"})))
+        won = await store.commit(
+            make_running(call.call, store.instance), CommitCondition(states=frozenset({"approved"}))
+        )
         tell("won" if won.outcome == "written" else "lost", call.call)
 
 
 async def go_on_through_failures(store: SqliteStore, name: str) -> None:
     """Commit one row after the other, whatever the disk does; tell each answer. In the end the disk is well again."""
     for number in range(_ROUNDS):
-        tell(await _answer(store, entry(f"{name}-{number}")), f"{name}-{number}")
+        tell(await _answer(store, make_entry(f"{name}-{number}")), f"{name}-{number}")
         try:
-            store.record(entry(f"{name}-{number}-read"))
+            store.record(make_entry(f"{name}-{number}-read"))
             tell("accepted", f"{name}-{number}-read")
         except LedgerUnavailable:
             tell("refused", f"{name}-{number}-read")
-    while await _answer(store, entry(f"{name}-last")) != "written":
+    while await _answer(store, make_entry(f"{name}-last")) != "written":
         await asyncio.sleep(0.02)
     tell("written", f"{name}-last")
 
@@ -72,7 +74,7 @@ async def die_after_a_failure(store: SqliteStore, name: str) -> None:
     """Commit one row after the other; die as soon as one could not be written."""
     for number in range(_ROUNDS):
         call = f"{name}-{number}"
-        answer = await _answer(store, entry(call))
+        answer = await _answer(store, make_entry(call))
         tell(answer, call)
         if answer != "written":
             os.kill(os.getpid(), signal.SIGKILL)

@@ -18,7 +18,7 @@ MUST_RUN = os.environ.get("FERRULE_REQUIRE_SERVICES") == "1"
 WAIT = 60.0
 
 
-class Place:
+class LedgerFolder:
     """A folder with a ledger and its key."""
 
     def __init__(self, folder: Path) -> None:
@@ -50,10 +50,10 @@ class Place:
                 child.kill()
                 raise
         assert child.returncode == 0
-        return lines(told)
+        return split_lines(told)
 
 
-def lines(told: bytes) -> list[tuple[str, str]]:
+def split_lines(told: bytes) -> list[tuple[str, str]]:
     """Word and call of each whole line."""
     whole = told[: told.rfind(b"\n") + 1].decode()
     return [(word, call) for word, _, call in (line.partition(" ") for line in whole.splitlines())]

@@ -14,7 +14,7 @@ from ferrule.contracts.store import Witness
 from ferrule.ledger.chain import format_head
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.ledger.stores.witness import FileWitness, Head, WitnessThread
-from tests.ledger.stores.making import entry
+from tests.ledger.stores.entries import make_entry
 
 KEY = Ed25519PrivateKey.generate()
 
@@ -25,7 +25,7 @@ def write_rows(path: Path, witness: Witness, rows: int) -> SqliteStore:
     async def main() -> None:
         await store.open()
         for number in range(rows):
-            await store.commit(entry(f"c{number}"))
+            await store.commit(make_entry(f"c{number}"))
         await store.aclose()
 
     asyncio.run(asyncio.wait_for(main(), 20))
@@ -57,7 +57,7 @@ def test_half_a_line_left_by_a_crash_does_not_spoil_the_next(tmp_path: Path) -> 
 
 def test_a_witness_that_fails_is_reported_and_harms_nobody(tmp_path: Path) -> None:
     store = write_rows(tmp_path / "ledger.db", FileWitness(tmp_path / "missing" / "file"), 3)
-    assert any("the witness could not be told of row 4" in problem for problem in store.problems)
+    assert any("the witness did not get row 4" in problem for problem in store.problems)
 
 
 def test_a_head_is_told_after_enough_rows_and_not_for_each() -> None:

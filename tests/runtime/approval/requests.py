@@ -15,7 +15,9 @@ HOUR = 3600 * MICROSECONDS
 INPUT = b'{"amount":5}'
 
 
-def request(requirement: Requirement | None = None, *, call_input: bytes = INPUT, **changes: Any) -> ApprovalRequest:
+def make_request(
+    requirement: Requirement | None = None, *, call_input: bytes = INPUT, **changes: Any
+) -> ApprovalRequest:
     """A sealed request of an agent that acts for Alice; it stands for an hour."""
     fields: dict[str, Any] = {
         "invocation_id": "inv_1",
@@ -40,7 +42,7 @@ def request(requirement: Requirement | None = None, *, call_input: bytes = INPUT
     return seal_record(KEY, ApprovalRequest(**fields))
 
 
-def answer(asked: ApprovalRequest, by: str = "ada", *, call_input: bytes = INPUT, **changes: Any) -> Answer:
+def make_answer(asked: ApprovalRequest, by: str = "ada", *, call_input: bytes = INPUT, **changes: Any) -> Answer:
     """A sealed yes, a second after the request."""
     fields: dict[str, Any] = {
         "invocation_id": asked.invocation_id,

@@ -165,7 +165,7 @@ async def test_an_answer_that_was_changed_in_the_ledger_is_not_what_the_tool_get
             assert ended.error.error_code == "record_changed"
 
 
-async def _tended(app: App, heard: Heard, count: int) -> None:
+async def _sweep(app: App, heard: Heard, count: int) -> None:
     """Let the app look after its ledger until so many notices are there."""
     await heard.until(lambda notices: len(notices) >= count)
 
@@ -178,9 +178,9 @@ async def test_people_are_reminded_once_in_an_interval_over_restarts_and_process
     async with serving(answer(201)) as server:
         async with _app(server.url, **options) as app:
             call = await asked(app)
-            await _tended(app, heard, 1)
+            await _sweep(app, heard, 1)
             clock.advance(61)
-            await _tended(app, heard, 2)
+            await _sweep(app, heard, 2)
             for _ in range(3):
                 await app.remind(await app.store.open_calls("needs_input"))
         async with _app(server.url, **options) as one, _app(server.url, **options) as other:
@@ -190,7 +190,7 @@ async def test_people_are_reminded_once_in_an_interval_over_restarts_and_process
             clock.advance(200)
             waiting = await one.store.open_calls("needs_input")
             await asyncio.gather(*(app.remind(waiting) for app in (one, other)))
-            await _tended(one, heard, 3)
+            await _sweep(one, heard, 3)
             assert heard.kinds == ["task_waiting", "reminder", "reminder"]
             assert len({notice["id"] for notice in heard.notices}) == 3
             assert heard.notices[1]["answer_with"] == f"ferrule answer {call} ANSWER"

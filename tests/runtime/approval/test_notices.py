@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.notifier import NoticeUndelivered
 from ferrule.runtime.approval.notices import ATTEMPTS, Notices, Recipient, make_notice
-from tests.runtime.approval.requests import request
+from tests.runtime.approval.requests import make_request
 
 
 class ScriptedNotifier:
@@ -46,7 +46,7 @@ def told(
     async def main() -> None:
         notices = Notices(recipients, pause=pause, **options)
         for invocation in invocations:
-            notices.tell(request(invocation_id=invocation))
+            notices.tell(make_request(invocation_id=invocation))
         await notices.aclose()
 
     asyncio.run(main())
@@ -113,7 +113,7 @@ def test_telling_returns_before_anybody_was_told_and_closing_is_bounded(
 
     async def main() -> None:
         notices = Notices([Recipient(notifier)])
-        notices.tell(request())
+        notices.tell(make_request())
         await asyncio.wait_for(notices.aclose(), 10)
 
     asyncio.run(main())
@@ -130,5 +130,5 @@ def test_too_many_notices_are_dropped_not_kept(caplog: pytest.LogCaptureFixture)
 
 
 def test_a_request_tells_the_same_id_every_time() -> None:
-    assert make_notice(request(), "shop")["id"] == make_notice(request(), "shop")["id"]
-    assert make_notice(request(), "shop")["id"] != make_notice(request(requested_at=5), "shop")["id"]
+    assert make_notice(make_request(), "shop")["id"] == make_notice(make_request(), "shop")["id"]
+    assert make_notice(make_request(), "shop")["id"] != make_notice(make_request(requested_at=5), "shop")["id"]

@@ -11,7 +11,7 @@ from ferrule.errors import InboxError
 from ferrule.model.approval import Answer, ApprovalRequest, seal_record
 from ferrule.model.decision import Requirement
 from ferrule.model.journal import Payload
-from tests.runtime.approval.desk import ADA, BOB, Desk, run
+from tests.runtime.approval.inboxes import ADA, BOB, FakeInboxes, run
 from tests.runtime.approval.requests import INPUT, START
 
 
@@ -20,7 +20,7 @@ from tests.runtime.approval.requests import INPUT, START
     [("canceled", "it was canceled"), ("timed_out", "expired"), ("blocked", "ended as blocked"), ("denied", "denied")],
 )
 def test_every_ending_is_told_truthfully(outcome: str, message: str) -> None:
-    async def main(desk: Desk) -> None:
+    async def main(desk: FakeInboxes) -> None:
         await desk.park()
         await desk.write("ended", "inv_1", outcome, is_last=True)
         with pytest.raises(InboxError, match=message):
@@ -30,7 +30,7 @@ def test_every_ending_is_told_truthfully(outcome: str, message: str) -> None:
 
 
 def test_a_call_that_ran_says_who_approved_it() -> None:
-    async def main(desk: Desk) -> None:
+    async def main(desk: FakeInboxes) -> None:
         await desk.park()
         await desk.inbox(ADA).approve("inv_1")
         with pytest.raises(InboxError, match="ada approved it, and it ended as succeeded"):
@@ -44,7 +44,7 @@ def test_a_call_that_ran_says_who_approved_it() -> None:
 def test_an_answered_request_does_not_answer_the_next_one_of_the_same_call() -> None:
     """The policy asked again after the first yes: the new request starts without answers."""
 
-    async def main(desk: Desk) -> None:
+    async def main(desk: FakeInboxes) -> None:
         await desk.park()
         await desk.inbox(ADA).approve("inv_1", resume=False)
         desk.now += 5
@@ -76,7 +76,7 @@ def test_a_request_that_was_changed_in_the_ledger_is_shown_as_damaged_and_not_ap
 ) -> None:
     """Whoever can write the database can neither forge nor move an approval, nor have one given for something else."""
 
-    async def main(desk: Desk) -> None:
+    async def main(desk: FakeInboxes) -> None:
         request = _stolen(desk.request("inv_1", Requirement(people=2)), **changes)
         await desk.write("parked", "inv_1", "awaiting_approval", request=request, payload=payload)
         waiting = await desk.inbox(ADA).get("inv_1")
@@ -89,7 +89,7 @@ def test_a_request_that_was_changed_in_the_ledger_is_shown_as_damaged_and_not_ap
 
 
 def test_a_forged_first_answer_is_found_before_a_second_is_given() -> None:
-    async def main(desk: Desk) -> None:
+    async def main(desk: FakeInboxes) -> None:
         request = await desk.park(requirement=Requirement(people=2))
         forged = Answer(
             invocation_id="inv_1",

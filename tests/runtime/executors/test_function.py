@@ -12,7 +12,7 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Waiting
 from ferrule.model.tool import raw
 from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import Binding, functions_in, tool
-from tests.runtime.functions.running import context, outcome, prepared
+from tests.runtime.functions.runner import make_context, prepare_runner, run_to_end
 from tests.runtime.functions.test_fitting import definition
 
 
@@ -27,8 +27,8 @@ def test_plain_functions_run_in_a_named_thread_and_quick_ones_where_they_are() -
         """Say where."""
         return threading.current_thread().name
 
-    assert outcome(lambda: prepared(where)({}, context())).startswith("ferrule-tool-")
-    assert prepared(here)({}, context()) == threading.current_thread().name
+    assert run_to_end(lambda: prepare_runner(where)({}, make_context())).startswith("ferrule-tool-")
+    assert prepare_runner(here)({}, make_context()) == threading.current_thread().name
 
 
 def test_canceling_an_async_function_reaches_it() -> None:
@@ -44,9 +44,9 @@ def test_canceling_an_async_function_reaches_it() -> None:
             raise
 
     async def main() -> None:
-        run = prepared(wait)
+        run = prepare_runner(wait)
         assert run.support.cancel
-        task = asyncio.ensure_future(run({}, context()))
+        task = asyncio.ensure_future(run({}, make_context()))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -69,7 +69,7 @@ def test_a_thread_goes_on_when_nobody_waits_any_more_and_can_be_told() -> None:
         ended.set()
 
     async def main() -> None:
-        run, mine = prepared(work), context()
+        run, mine = prepare_runner(work), make_context()
         assert not run.support.cancel
         task = asyncio.ensure_future(run({}, mine))
         await asyncio.get_running_loop().run_in_executor(None, begun.wait, 10)
@@ -89,7 +89,7 @@ def test_a_tool_without_anything_to_check_has_no_preflight() -> None:
         """Add."""
         return a + b
 
-    assert prepared(add).preflight is None
+    assert prepare_runner(add).preflight is None
 
 
 def test_fields_of_a_definition_reach_their_parameters() -> None:
@@ -99,8 +99,8 @@ def test_fields_of_a_definition_reach_their_parameters() -> None:
 
     executor = FunctionExecutor(functions_in(refund))
     run = executor.prepare(definition())
-    assert run({"order-id": "A-1", "amount": 5, "class": "x"}, context()) == ["A-1", 5, "x"]
-    assert run({"order-id": "A-1", "amount": 5}, context()) == ["A-1", 5, "none"]
+    assert run({"order-id": "A-1", "amount": 5, "class": "x"}, make_context()) == ["A-1", 5, "x"]
+    assert run({"order-id": "A-1", "amount": 5}, make_context()) == ["A-1", 5, "none"]
 
 
 def test_a_field_the_definition_allows_and_the_function_does_not_is_refused_first() -> None:
@@ -121,7 +121,7 @@ def test_a_text_reaches_the_one_parameter() -> None:
 
     text = definition({"type": "string"}, payload=raw({"input_contract": {"argument_mode": "text"}}))
     run: Any = FunctionExecutor(functions_in(shout)).prepare(text)
-    assert run("hello", context()) == "HELLO"
+    assert run("hello", make_context()) == "HELLO"
 
 
 def test_a_misfit_is_a_set_up_problem_when_it_is_only_found_by_a_call() -> None:
@@ -140,7 +140,7 @@ def test_a_tool_that_waits_without_a_way_to_go_on_fails() -> None:
         return Waiting(message="?", state=b"")
 
     with pytest.raises(ExecutionFailed, match="no function to go on with"):
-        prepared(ask)({}, context())
+        prepare_runner(ask)({}, make_context())
 
 
 def test_methods_keep_their_instance() -> None:
@@ -154,4 +154,4 @@ def test_methods_keep_their_instance() -> None:
 
     (binding,) = functions_in(Binding(Shop().count))
     executor = FunctionExecutor([binding])
-    assert outcome(lambda: executor.prepare(executor.tools[0])({}, context())) == 3
+    assert run_to_end(lambda: executor.prepare(executor.tools[0])({}, make_context())) == 3

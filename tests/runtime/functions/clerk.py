@@ -39,7 +39,7 @@ CONFIG = {
 }
 
 
-def manifest(*inject: str, config: Any = CONFIG, schema: Mapping[str, Any] | None = None) -> dict[str, str]:
+def make_manifest(*inject: str, config: Any = CONFIG, schema: Mapping[str, Any] | None = None) -> dict[str, str]:
     """An agent `clerk` with one tool, `look`, that is given these."""
     fields = {"type": "object", "properties": {"order": {"type": "string", "description": "Which."}}}
     value = {
@@ -67,31 +67,31 @@ def manifest(*inject: str, config: Any = CONFIG, schema: Mapping[str, Any] | Non
 
 
 @asynccontextmanager
-async def opened(function: Any, *inject: str, more: tuple[Any, ...] = (), **said: Any) -> AsyncIterator[App]:
+async def open_clerk(function: Any, *inject: str, more: tuple[Any, ...] = (), **said: Any) -> AsyncIterator[App]:
     """An app whose one ADL tool is run by a function."""
     given = (tool("clerk.look")(function), shop_services, *more)
-    async with memory_app(tools=given, definitions=manifest(*inject, **said), policy=TRUSTED) as app:
+    async with memory_app(tools=given, definitions=make_manifest(*inject, **said), policy=TRUSTED) as app:
         yield app
 
 
-async def call(app: App, arguments: Any = None, name: str = "look") -> Result:
+async def call_tool(app: App, arguments: Any = None, name: str = "look") -> Result:
     """What a call of the tool came to."""
     outcome = await app.surface(principal="ada").call(name, {"order": "A-1"} if arguments is None else arguments)
     assert isinstance(outcome, Result), outcome
     return outcome
 
 
-async def given(function: Any, *inject: str, **said: Any) -> Any:
+async def call_for_value(function: Any, *inject: str, **said: Any) -> Any:
     """What the tool gives when a function runs it."""
-    async with opened(function, *inject, **said) as app:
-        result = await call(app)
+    async with open_clerk(function, *inject, **said) as app:
+        result = await call_tool(app)
         assert result.error is None, result.error
         return result.structured_content if result.structured_content is not None else result.content[0]["text"]
 
 
-async def refused(function: Any, *inject: str, **said: Any) -> str:
+async def call_for_refusal(function: Any, *inject: str, **said: Any) -> str:
     """What a caller is told when something has to be set up first."""
-    async with opened(function, *inject, **said) as app:
-        result = await call(app)
+    async with open_clerk(function, *inject, **said) as app:
+        result = await call_tool(app)
         assert result.error is not None and result.error.error_class == "setup_required", result
         return result.error.message

@@ -10,7 +10,7 @@ from tests.runtime.functions.shop_services import events
 
 
 @pytest.fixture
-def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def clean_services(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Sets the variables that the clerk's config names, and forgets what was made before and after."""
     events.clear()
     monkeypatch.setenv("DB_PASSWORD", "s3cret-of-the-db")

@@ -13,12 +13,12 @@ from ferrule.model.canonical import digest_of_tool
 from ferrule.runtime.functions import Binding, functions_in, tool
 from ferrule.runtime.functions.docstring import read_docstring
 from tests.runtime.functions import samples
-from tests.runtime.functions.made import made
+from tests.runtime.functions.function_tools import make_tool
 from tests.runtime.functions.samples import everything
 
 
 def test_signature_and_docstring_make_a_tool() -> None:
-    found = made(everything)
+    found = make_tool(everything)
     assert (found.tool_id, found.namespace, found.name) == ("shop.everything", "shop", "everything")
     assert found.description == "Take everything there is."
     assert (found.dialect, found.lifecycle, found.tool_kind) == ("python", "available", "function")
@@ -38,12 +38,12 @@ def test_facts_nobody_stated_are_inferred_and_fail_closed() -> None:
         """Say everything."""
         return a
 
-    facts = made(silent).facts
+    facts = make_tool(silent).facts
     assert (facts.is_read_only, facts.is_concurrency_safe, facts.is_open_world) == (False, False, True)
-    assert "is_destructive" in made(silent).inferred_facts
-    assert made(stated).facts.is_read_only is True
-    assert "is_destructive" not in made(stated).inferred_facts
-    assert msgspec.json.decode(made(stated).payload)["idempotent"] is True
+    assert "is_destructive" in make_tool(silent).inferred_facts
+    assert make_tool(stated).facts.is_read_only is True
+    assert "is_destructive" not in make_tool(stated).inferred_facts
+    assert msgspec.json.decode(make_tool(stated).payload)["idempotent"] is True
 
 
 def test_what_is_stated_reaches_the_definition() -> None:
@@ -64,7 +64,7 @@ def test_what_is_stated_reaches_the_definition() -> None:
     def refund(card: str = "4111") -> None:
         """Not this."""
 
-    found = made(refund)
+    found = make_tool(refund)
     payload = msgspec.json.decode(found.payload)
     assert (found.tool_id, found.version, found.title) == ("billing.refund-order", "1.2.0", "Refund")
     assert (found.description, found.tags, found.search_hint) == ("Give money back.", ("money",), "return")
@@ -81,10 +81,10 @@ def test_the_digest_is_the_same_every_time_and_follows_the_definition() -> None:
         """Add."""
         return a
 
-    before = digest_of_tool(made(add))
-    assert before == digest_of_tool(made(add))
+    before = digest_of_tool(make_tool(add))
+    assert before == digest_of_tool(make_tool(add))
     add.__doc__ = "Add one."
-    assert digest_of_tool(made(add)) != before
+    assert digest_of_tool(make_tool(add)) != before
 
 
 def test_the_function_stays_a_function() -> None:
@@ -108,12 +108,12 @@ def wordless(a: int) -> int:
 )
 def test_what_no_tool_can_have_is_refused_with_what_to_do(function: Any, told: str) -> None:
     with pytest.raises(BindingError, match=told):
-        made(Binding(function))
+        make_tool(Binding(function))
 
 
 def test_slips_in_the_decorator_are_told() -> None:
     with pytest.raises(BindingError, match="no such parameter"):
-        made(tool(sensitive=("crad",))(wordy))
+        make_tool(tool(sensitive=("crad",))(wordy))
     with pytest.raises(BindingError, match="no risk level"):
         tool(risk="enormous")(wordy)
     with pytest.raises(BindingError, match=r"sensitive=\('card',\)"):
@@ -121,7 +121,7 @@ def test_slips_in_the_decorator_are_told() -> None:
     with pytest.raises(BindingError, match="leave out read_only"):
         tool("refund-order", read_only=True)(wordy)
     with pytest.raises(BindingError, match="has no name"):
-        made(Binding(lambda: None))
+        make_tool(Binding(lambda: None))
 
 
 def wordy(card: str) -> None:

@@ -9,21 +9,21 @@ from ferrule.model.result import Result
 from ferrule.runtime.pipeline.redaction import guard_logs
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from tests.driven import driven
-from tests.runtime.functions.processes import apart_app, call, given
+from tests.runtime.functions.isolated_app import call_for_value, call_tool, isolated_app
 
 HUSHED = {"API_SECRET": "hush-hush-7"}
 
 
 @driven
 async def test_typed_arguments_are_read_there_and_what_is_printed_is_no_answer() -> None:
-    async with apart_app() as app:
-        found = await given(app, "order", item={"name": "pen", "count": 2})
+    async with isolated_app() as app:
+        found = await call_for_value(app, "order", item={"name": "pen", "count": 2})
         assert found == {"name": "pen", "count": 2, "when": 1}
 
 
 @driven
 async def test_an_async_function_tells_its_progress_and_gives_an_output() -> None:
-    async with apart_app() as app:
+    async with isolated_app() as app:
         handle = app.surface(principal="ann")
         result = await handle.call("apart.later", {"text": "hush-hush-9 and more"})
         assert isinstance(result, Result) and isinstance(result.structured_content, dict)
@@ -42,8 +42,8 @@ async def test_a_text_that_is_not_unicode_is_logged_without_the_secret_beside_it
 ) -> None:
     release = guard_logs(KnownSecrets(RedactionSettings(secrets_env=tuple(HUSHED)), HUSHED))
     try:
-        async with apart_app(environment=HUSHED) as app:
-            await call(app, "tells", how=how)
+        async with isolated_app(environment=HUSHED) as app:
+            await call_tool(app, "tells", how=how)
     finally:
         release()
     assert "[REDACTED] is not in caf\\udce9" in caplog.text
@@ -52,7 +52,7 @@ async def test_a_text_that_is_not_unicode_is_logged_without_the_secret_beside_it
 
 @driven
 async def test_a_text_that_is_not_unicode_is_one_calls_failure() -> None:
-    async with apart_app(environment=HUSHED) as app:
-        failed, gave = await call(app, "tells", how="failed"), await call(app, "tells", how="give")
+    async with isolated_app(environment=HUSHED) as app:
+        failed, gave = await call_tool(app, "tells", how="failed"), await call_tool(app, "tells", how="give")
         assert failed.error is not None and failed.error.message == "nothing is in caf\\udce9"
         assert gave.error is not None and gave.error.error_code == "result_mapping_failed"

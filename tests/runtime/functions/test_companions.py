@@ -15,12 +15,12 @@ from ferrule.runtime.functions import ToolFailed, functions_in, tool
 from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.testing import memory_app
 from tests.runtime.functions import shop_services
-from tests.runtime.functions.clerk import manifest
-from tests.runtime.functions.running import outcome, prepared
+from tests.runtime.functions.clerk import make_manifest
+from tests.runtime.functions.runner import prepare_runner, run_to_end
 from tests.runtime.functions.shop_services import events
 from tests.spec.running_app import run_async
 
-pytestmark = pytest.mark.usefixtures("clean")
+pytestmark = pytest.mark.usefixtures("clean_services")
 
 
 @pytest.mark.parametrize("inline", [True, False])
@@ -37,9 +37,9 @@ def test_a_check_looks_before_anything_happens(inline: bool) -> None:
     def affordable(amount: int, limit: int) -> str | None:
         return f"{amount} is more than {limit}" if amount > limit else None
 
-    run = prepared(pay)
-    assert outcome(lambda: run.preflight({"amount": 500})) == "500 is more than 100"
-    assert outcome(lambda: run.preflight({"amount": 500, "limit": 900})) is None
+    run = prepare_runner(pay)
+    assert run_to_end(lambda: run.preflight({"amount": 500})) == "500 is more than 100"
+    assert run_to_end(lambda: run.preflight({"amount": 500, "limit": 900})) is None
     assert done == []
 
 
@@ -56,11 +56,11 @@ def test_a_check_can_be_async_and_can_raise() -> None:
         """Read."""
         return path.read_text()
 
-    run = prepared(read)
-    assert outcome(lambda: run.preflight({"path": "/gone"})) == "there is no such file"
+    run = prepare_runner(read)
+    assert run_to_end(lambda: run.preflight({"path": "/gone"})) == "there is no such file"
     for path, kind in (("/locked", "setup_required"), ("/other", "dependency_unavailable")):
         with pytest.raises(ExecutionFailed) as caught:
-            outcome(lambda path=path: run.preflight({"path": path}))
+            run_to_end(lambda path=path: run.preflight({"path": path}))
         assert caught.value.error_class == kind
         assert "4111" not in caught.value.message
 
@@ -88,7 +88,7 @@ async def test_going_on_after_an_answer_gets_them_too() -> None:
     async def go_on(state: bytes, answer: str, customer_repo: Any, log: logging.Logger) -> list[str]:
         return [customer_repo.find(state.decode()), answer, log.name]
 
-    async with memory_app(definitions=manifest("customerRepo")) as app:
+    async with memory_app(definitions=make_manifest("customerRepo")) as app:
         _, executor = join_functions(app.catalog, [look, shop_services])
         run = executor.prepare(app.catalog.list_preferred()[0].tool)
         output = await run.resume(b"A-1", "this", Context("inv_1", "ann", None, "default"))

@@ -11,10 +11,10 @@ import pytest
 from ferrule.runtime.functions import Inject, tool
 from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.testing import memory_app
-from tests.runtime.functions.clerk import CONFIG, call, given, manifest, refused
+from tests.runtime.functions.clerk import CONFIG, call_tool, call_for_value, make_manifest, call_for_refusal
 from tests.spec.running_app import TRUSTED, run_async
 
-pytestmark = pytest.mark.usefixtures("clean")
+pytestmark = pytest.mark.usefixtures("clean_services")
 
 
 @run_async
@@ -26,7 +26,7 @@ async def test_a_section_of_the_config_is_read_only_and_filled_in() -> None:
         seen.append(database_config)
         return str(database_config["url"])
 
-    assert await given(look, "config.database") == "postgres://app:[REDACTED]@db/shop"
+    assert await call_for_value(look, "config.database") == "postgres://app:[REDACTED]@db/shop"
     assert seen[0]["url"] == "postgres://app:s3cret-of-the-db@db/shop"
     with pytest.raises(TypeError):
         seen[0]["url"] = "elsewhere"
@@ -43,7 +43,7 @@ async def test_the_whole_config_comes_without_what_belongs_to_built_ins() -> Non
         return sorted(config)
 
     config = {key: group for key, group in CONFIG.items() if key != "payments"}
-    assert await given(look, "config", config=config) == ["database", "notifications"]
+    assert await call_for_value(look, "config", config=config) == ["database", "notifications"]
 
 
 @pytest.mark.parametrize("entry", ["config.payments", "config"])
@@ -55,7 +55,7 @@ async def test_a_variable_that_is_not_set_is_named(entry: str) -> None:
         raise AssertionError("it ran")
 
     look.__annotations__["it"] = Annotated[Any, Inject(entry)]
-    message = await refused(look, entry)
+    message = await call_for_refusal(look, entry)
     assert "PAYMENT_KEY" in message and "config.payments" in message
 
 
@@ -67,13 +67,13 @@ def test_defaults_and_secrets_of_placeholders() -> None:
         return dict(payments)
 
     async def run() -> None:
-        async with memory_app(definitions=manifest("config.payments")) as app:
+        async with memory_app(definitions=make_manifest("config.payments")) as app:
             under = app.catalog
         view, executor = join_functions(
             under, [tool("clerk.look")(look)], environment={"PAYMENT_KEY": "pk-1234567"}, on_secret=secrets.__setitem__
         )
         async with memory_app(catalog=view, executors=(executor,), policy=TRUSTED) as app:
-            assert (await call(app)).structured_content == {"key": "pk-1234567", "region": "eu"}
+            assert (await call_tool(app)).structured_content == {"key": "pk-1234567", "region": "eu"}
 
     asyncio.run(run())
     assert secrets == {"PAYMENT_KEY": "pk-1234567"}

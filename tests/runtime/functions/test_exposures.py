@@ -32,12 +32,12 @@ def greeting(whom: str) -> str:
     return f"Hello {whom}"
 
 
-def made(source: Any) -> list[Tool]:
+def make_exposed(source: Any) -> list[Tool]:
     return [binding.tool for binding in functions_in(source, "shop") if binding.tool is not None]
 
 
 def test_a_resource_is_a_tool_that_only_reads_and_has_an_address() -> None:
-    tool, completer = made(page)
+    tool, completer = make_exposed(page)
     assert (tool.tool_id, tool.facts.is_read_only, tool.output_schema) == ("shop.page", True, None)
     assert tool.exposed_as == ResourceExposure(
         uri="docs://{name}{?lang}", mime_type="text/plain", is_template=True, completions={"lang": ("en", "de")}
@@ -47,13 +47,13 @@ def test_a_resource_is_a_tool_that_only_reads_and_has_an_address() -> None:
 
 
 def test_a_prompt_is_one_too_and_the_function_stays_what_it_is() -> None:
-    (tool,) = made(greeting)
+    (tool,) = make_exposed(greeting)
     assert (tool.name, tool.title, tool.exposed_as) == ("greet", "Greet", PromptExposure())
     assert greeting("Ada") == "Hello Ada"
 
 
 def _resource(uri: str, function: Callable[..., Any], **said: Any) -> list[Tool]:
-    return made(ferrule.resource(uri, **said)(function))
+    return make_exposed(ferrule.resource(uri, **said)(function))
 
 
 def _none() -> str:
@@ -79,7 +79,7 @@ def _one(name: str) -> str:
         (lambda: _resource("docs://a", _none, priority=2), "from 0 to 1"),
         (lambda: _resource("docs://a", _none, audience="user"), "audience"),
         (lambda: _resource("docs://a", _none, read_only=False), "nothing that a resource"),
-        (lambda: made(ferrule.prompt(description="")(lambda: "")), "no name"),
+        (lambda: make_exposed(ferrule.prompt(description="")(lambda: "")), "no name"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

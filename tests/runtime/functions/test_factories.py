@@ -13,16 +13,16 @@ from ferrule.app.opening import open_app
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.functions import service
 from ferrule.runtime.functions.factories import FactorySources, read_factory
-from tests.runtime.functions.clerk import call, manifest
+from tests.runtime.functions.clerk import call_tool, make_manifest
 
-pytestmark = pytest.mark.usefixtures("clean")
+pytestmark = pytest.mark.usefixtures("clean_services")
 
 
 def test_a_workspace_brings_its_own_factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ADL-34: in the files of `[functions] modules`, tools and factories alike."""
     monkeypatch.setenv("DB_PASSWORD", "from-here")
     (tmp_path / "ferrule.toml").write_text('[functions]\nmodules = ["shop.py"]\n[policy]\nmode = "trusted"\n')
-    for name, text in manifest("customerRepo", "logger").items():
+    for name, text in make_manifest("customerRepo", "logger").items():
         (tmp_path / name).write_text(text)
     (tmp_path / "shop.py").write_text(
         "import ferrule\n"
@@ -35,7 +35,7 @@ def test_a_workspace_brings_its_own_factories(tmp_path: Path, monkeypatch: pytes
 
     async def run() -> None:
         async with open_app(tmp_path) as app:
-            result = await call(app)
+            result = await call_tool(app)
             url = "postgres://app:[REDACTED]@db/shop"
             assert result.structured_content == ["A-1", url, "ferrule.tools.clerk.look"], result
 

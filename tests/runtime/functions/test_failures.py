@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.functions import tool
-from tests.runtime.functions.running import context, outcome, prepared
+from tests.runtime.functions.runner import make_context, prepare_runner, run_to_end
 
 
 def test_an_exceptions_text_reaches_the_log_and_no_model(caplog: pytest.LogCaptureFixture) -> None:
@@ -21,7 +21,7 @@ def test_an_exceptions_text_reaches_the_log_and_no_model(caplog: pytest.LogCaptu
         raise KeyError(card)
 
     with caplog.at_level(logging.INFO, "ferrule.tools"), pytest.raises(ExecutionFailed) as caught:
-        prepared(leak)({"card": "4111"}, context())
+        prepare_runner(leak)({"card": "4111"}, make_context())
     assert caught.value.message == "tool 'leak' failed (KeyError): the details are in the log"
     assert caught.value.native_error_ref == "python:KeyError"
     assert "tool 'leak' failed: KeyError: '4111'\n" in caplog.text
@@ -35,7 +35,7 @@ def test_a_text_that_is_too_long_for_the_log_is_left_out_whole(caplog: pytest.Lo
         raise ValueError("blah" * 2000)
 
     with caplog.at_level(logging.INFO, "ferrule.tools"), pytest.raises(ExecutionFailed):
-        prepared(long)({}, context())
+        prepare_runner(long)({}, make_context())
     assert "tool 'long' failed: ValueError (8,012 characters, left out)\n" in caplog.text
     assert "blahblah" not in caplog.text
 
@@ -48,5 +48,5 @@ def test_a_function_that_times_out_by_itself_is_a_timeout() -> None:
             await asyncio.Event().wait()
 
     with pytest.raises(ExecutionFailed) as caught:
-        outcome(lambda: prepared(slow)({}, context()))
+        run_to_end(lambda: prepare_runner(slow)({}, make_context()))
     assert caught.value.error_class == "timeout"

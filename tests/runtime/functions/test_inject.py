@@ -14,10 +14,10 @@ from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.runtime.functions.inject import map_parameters, to_python_name
 from ferrule.runtime.surface.catalogs import EmptyCatalog
 from ferrule.testing import memory_app
-from tests.runtime.functions.clerk import call, given, opened
+from tests.runtime.functions.clerk import call_tool, call_for_value, open_clerk
 from tests.spec.running_app import TRUSTED, run_async
 
-pytestmark = pytest.mark.usefixtures("clean")
+pytestmark = pytest.mark.usefixtures("clean_services")
 
 
 @run_async
@@ -30,8 +30,8 @@ async def test_the_logger_is_the_tools_own() -> None:
     async def by_type(order: str, log: logging.Logger) -> str:
         return log.name
 
-    assert await given(by_name, "logger") == "ferrule.tools.clerk.look"
-    assert await given(by_type) == "ferrule.tools.clerk.look"
+    assert await call_for_value(by_name, "logger") == "ferrule.tools.clerk.look"
+    assert await call_for_value(by_type) == "ferrule.tools.clerk.look"
 
 
 @run_async
@@ -45,8 +45,8 @@ async def test_a_service_and_a_section_of_one_name_stay_apart() -> None:
         return dict(notifications)
 
     section = {"sender": "shop@example.com"}
-    assert await given(both, "notifications", "config.notifications") == ["notifications", section]
-    assert await given(alone, "config.notifications") == section
+    assert await call_for_value(both, "notifications", "config.notifications") == ["notifications", section]
+    assert await call_for_value(alone, "config.notifications") == section
 
 
 OPEN = {"type": "object", "properties": {"order": {"type": "string", "description": "Which."}}, "required": ["order"]}
@@ -65,12 +65,12 @@ async def test_no_model_sends_what_is_injected(is_closed: bool) -> None:
 
     schema = {**OPEN, "additionalProperties": False} if is_closed else OPEN
     for function in (narrow, wide):
-        async with opened(function, "logger", schema=schema) as app:
+        async with open_clerk(function, "logger", schema=schema) as app:
             assert "logger" not in str(app.surface(principal="ada").tools())
-            refused = await call(app, {"order": "A-1", "logger": "mine"})
+            refused = await call_tool(app, {"order": "A-1", "logger": "mine"})
             assert refused.error is not None
             assert refused.error.error_class in ("schema_validation_failed", "invalid_arguments")
-            assert (await call(app)).content[0]["text"] == "ferrule.tools.clerk.look"
+            assert (await call_tool(app)).content[0]["text"] == "ferrule.tools.clerk.look"
 
 
 @run_async
@@ -84,8 +84,8 @@ async def test_a_field_wins_over_a_service_of_its_name() -> None:
     async def look(mailer: str, mailer_service: Any) -> list[Any]:
         return [mailer, mailer_service.limit]
 
-    async with opened(look, "mailer", schema=schema) as app:
-        assert (await call(app, {"mailer": "DHL"})).structured_content == ["DHL", 3]
+    async with open_clerk(look, "mailer", schema=schema) as app:
+        assert (await call_tool(app, {"mailer": "DHL"})).structured_content == ["DHL", 3]
 
 
 @run_async
@@ -96,14 +96,14 @@ async def test_what_the_definition_does_not_inject_is_refused() -> None:
         return "no"
 
     with pytest.raises(BindingError, match=r"'mailer', which is not in the tool's `inject`"):
-        async with opened(look, "logger"):
+        async with open_clerk(look, "logger"):
             pass
 
     async def unfed(order: str, mailer: Any) -> str:
         return "no"
 
     with pytest.raises(BindingError, match="'mailer' is no field"):
-        async with opened(unfed, "logger"):
+        async with open_clerk(unfed, "logger"):
             pass
 
 
@@ -130,14 +130,14 @@ async def test_python_tools_ask_by_annotation() -> None:
         return it
 
     async with memory_app(tools=(greet, lost, make_greeting, greeter), policy=TRUSTED) as app:
-        result = await call(app, {"name": "Ann"}, "greet")
+        result = await call_tool(app, {"name": "Ann"}, "greet")
         tool_id = result.structured_content[1].removeprefix("ferrule.tools.") if result.structured_content else ""
         assert result.structured_content == ["Ann", f"ferrule.tools.{tool_id}", "hello from ferrule.services.greeting"]
         assert tool_id.endswith(".greet")
-        unset = await call(app, {}, "lost")
+        unset = await call_tool(app, {}, "lost")
         assert unset.error is not None and unset.error.error_class == "setup_required"
         assert '@ferrule.service("nowhere")' in unset.error.message
-        sent = await call(app, {"name": "Ann", "by": ["me"]}, "greet")
+        sent = await call_tool(app, {"name": "Ann", "by": ["me"]}, "greet")
         assert sent.error is not None and sent.error.error_class == "schema_validation_failed"
 
 

@@ -30,10 +30,10 @@ from ferrule.runtime.functions.isolation import (
 from tests import ROOT
 from tests.driven import driven
 from tests.runtime.functions import apart
-from tests.runtime.functions.processes import apart_app, given, is_alive
+from tests.runtime.functions.isolated_app import call_for_value, is_alive, isolated_app
 
 
-async def _started(mark: Path) -> list[int]:
+async def _wait_for_pids(mark: Path) -> list[int]:
     while not (mark.exists() and len(mark.read_text(encoding="utf-8").split()) == 2):
         await asyncio.sleep(0.01)
     return [int(pid) for pid in mark.read_text(encoding="utf-8").split()]
@@ -41,9 +41,9 @@ async def _started(mark: Path) -> list[int]:
 
 @driven
 async def test_a_canceled_function_is_killed_with_everything_it_started(tmp_path: Path) -> None:
-    async with apart_app() as app:
+    async with isolated_app() as app:
         calling = asyncio.ensure_future(app.surface().call("apart.hang", {"mark": str(tmp_path / "mark")}))
-        pids = await _started(tmp_path / "mark")
+        pids = await _wait_for_pids(tmp_path / "mark")
         calling.cancel()
         await asyncio.gather(calling, return_exceptions=True)
         assert not any(map(is_alive, pids))
@@ -51,11 +51,11 @@ async def test_a_canceled_function_is_killed_with_everything_it_started(tmp_path
 
 @driven
 async def test_a_function_over_its_time_is_killed(tmp_path: Path) -> None:
-    async with apart_app() as app:
-        await given(app, "whoami")  # so that a process is there, and the time is the function's alone
+    async with isolated_app() as app:
+        await call_for_value(app, "whoami")  # so that a process is there, and the time is the function's alone
         result = await app.surface().call("apart.hang", {"mark": str(tmp_path / "mark")}, timeout_seconds=1.5)
         assert isinstance(result, Result) and result.status == "timed_out"
-        pids = await _started(tmp_path / "mark")
+        pids = await _wait_for_pids(tmp_path / "mark")
         while any(map(is_alive, pids)):
             await asyncio.sleep(0.01)
 
@@ -63,7 +63,7 @@ async def test_a_function_over_its_time_is_killed(tmp_path: Path) -> None:
 @driven
 async def test_settings_can_put_any_function_apart() -> None:
     made = Binding(apart.plain)
-    async with apart_app(made.with_namespace("apart"), isolate=("apart.plain",)) as app:
+    async with isolated_app(made.with_namespace("apart"), isolate=("apart.plain",)) as app:
         name = next(iter(app.surface().surface.entries))
         result = await app.surface().call(name, {"number": 4})
         assert isinstance(result, Result) and isinstance(result.structured_content, dict)
@@ -83,16 +83,16 @@ def test_what_another_process_could_not_find_is_refused_when_the_app_is_opened()
         (Binding(apart.plain, isolation="process", resume=lambda state, answer: None), "waiting"),
     ):
         with pytest.raises(BindingError, match=words):
-            asyncio.run(_opened(made))
+            asyncio.run(_open_app(made))
 
 
 def test_a_name_in_isolate_that_nobody_has_is_refused() -> None:
     with pytest.raises(BindingError, match="isolate"):
-        asyncio.run(_opened(apart, isolate=("apart.whoamI",)))
+        asyncio.run(_open_app(apart, isolate=("apart.whoamI",)))
 
 
-async def _opened(*tools: Any, **functions: Any) -> None:
-    async with apart_app(*tools, **functions):
+async def _open_app(*tools: Any, **functions: Any) -> None:
+    async with isolated_app(*tools, **functions):
         pass
 
 
@@ -116,7 +116,7 @@ async def test_a_child_ends_with_the_process_it_works_for_however_that_ends(tmp_
     parent = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _PARENT, str(tmp_path / "mark"), env=env, cwd=root
     )
-    child, grandchild = await _started(tmp_path / "mark")
+    child, grandchild = await _wait_for_pids(tmp_path / "mark")
     try:
         parent.kill()
         await parent.wait()

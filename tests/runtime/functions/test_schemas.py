@@ -13,13 +13,13 @@ from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import Binding, tool
 from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments, ParsedArguments
 from ferrule.schema.validation.soundness import schema_defects
-from tests.runtime.functions.made import made, schema_of
+from tests.runtime.functions.function_tools import make_tool, read_input_schema
 from tests.runtime.functions.samples import EXAMPLE, everything
 
 
 def test_every_supported_type_has_a_sound_schema_that_takes_its_values() -> None:
-    found = made(everything)
-    schema = schema_of(everything)
+    found = make_tool(everything)
+    schema = read_input_schema(everything)
     assert schema_defects(schema) == []
     assert schema["additionalProperties"] is False
     assert "context" not in schema["properties"]
@@ -36,7 +36,7 @@ def test_every_supported_type_has_a_sound_schema_that_takes_its_values() -> None
 
 
 def test_the_output_schema_comes_from_the_return_annotation() -> None:
-    output = made(everything).output_schema
+    output = make_tool(everything).output_schema
     assert output is not None
     assert msgspec.json.decode(output)["items"] == {"$ref": "#/$defs/Line"}
 
@@ -50,8 +50,8 @@ def test_the_output_schema_comes_from_the_return_annotation() -> None:
         """Give something."""
         return Output(1)
 
-    assert msgspec.json.decode(made(one).output_schema or b"") == {"type": "integer"}
-    assert made(other).output_schema is None
+    assert msgspec.json.decode(make_tool(one).output_schema or b"") == {"type": "integer"}
+    assert make_tool(other).output_schema is None
 
 
 def untyped(a) -> int:  # type: ignore[no-untyped-def]
@@ -85,7 +85,7 @@ def two_texts(a: str | Annotated[bytes, 1]) -> int:
 )
 def test_what_no_tool_can_have_is_refused_with_what_to_do(function: Any, told: str) -> None:
     with pytest.raises(BindingError, match=told):
-        made(Binding(function))
+        make_tool(Binding(function))
 
 
 class Model:
@@ -114,7 +114,7 @@ def sell(model: Model) -> Model:
 
 
 def test_models_of_pydantic_bring_their_own_schema() -> None:
-    schema = schema_of(Binding(sell))
+    schema = read_input_schema(Binding(sell))
     assert schema_defects(schema) == []
     assert schema["properties"]["model"] == {"$ref": "#/$defs/Sold"}
     assert schema["$defs"]["Sold"]["additionalProperties"] is False

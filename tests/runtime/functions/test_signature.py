@@ -13,7 +13,7 @@ from ferrule.contracts.executor import Context, Waiting
 from ferrule.errors import BindingError
 from ferrule.runtime.functions import Binding, tool
 from ferrule.runtime.functions.signature import ABSENT, LOADED_FROM, format_label, read_signature
-from tests.runtime.functions.made import made, schema_of
+from tests.runtime.functions.function_tools import make_tool, read_input_schema
 
 
 def many(*values: int) -> int:
@@ -53,7 +53,7 @@ async def async_stream() -> AsyncIterator[int]:
 )
 def test_what_no_tool_can_have_is_refused_with_what_to_do(function: Any, told: str) -> None:
     with pytest.raises(BindingError, match=told):
-        made(Binding(function))
+        make_tool(Binding(function))
 
 
 def test_a_context_is_no_field() -> None:
@@ -62,7 +62,7 @@ def test_a_context_is_no_field() -> None:
         """Say who asks."""
         return context.principal
 
-    assert schema_of(who)["properties"] == {}
+    assert read_input_schema(who)["properties"] == {}
 
 
 def taken(from_: str, log: logging.Logger, call: Context | None, kept_: int = 3) -> int | Waiting:

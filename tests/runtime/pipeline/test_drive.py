@@ -19,7 +19,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.testing import memory_app
 from tests.driven import driven
-from tests.runtime.surface.parts import agent_record, view_of
+from tests.runtime.surface.parts import make_agent_record, make_view
 from tests.spec.running_app import BERN, FunctionHook, RunningApp, make_tool, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
@@ -113,10 +113,10 @@ async def test_a_surface_that_cannot_be_made_again_ends_the_call() -> None:
     """AT-105: its agent left the catalog: no exception, one recorded refusal."""
     tool = make_tool()
     async with running_app(
-        catalog=view_of(tool, records=[agent_record(tool)]), tools=(), caller={"agent": "helper"}
+        catalog=make_view(tool, records=[make_agent_record(tool)]), tools=(), caller={"agent": "helper"}
     ) as on:
         assert not (await on.call()).is_error
-        on.app.adopt(view_of(tool))
+        on.app.adopt(make_view(tool))
         result = await on.call(native_call_id="n1")
         assert result.error is not None
         assert (result.error.error_class, result.error.error_code) == ("policy_blocked", "surface_gone")

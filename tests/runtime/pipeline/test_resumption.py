@@ -10,7 +10,7 @@ from ferrule.errors import InboxError
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Result
-from tests.runtime.surface.parts import view_of
+from tests.runtime.surface.parts import make_view
 from tests.spec.running_app import FunctionHook, make_tool, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
@@ -36,7 +36,7 @@ async def test_a_call_whose_tool_is_gone_ends() -> None:
     """AT-105: it does not wait for ever, and does not run."""
     async with running_app(policy="") as on:
         waiting = await on.park()
-        on.app.adopt(view_of(make_tool("other")))
+        on.app.adopt(make_view(make_tool("other")))
         await on.app.inbox(BOB).approve(waiting.invocation_id)
         assert not on.has_run
         result = await on.app.result(waiting.invocation_id)

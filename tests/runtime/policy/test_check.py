@@ -23,7 +23,7 @@ def check(root: Path, *paths: str) -> Report:
     return Workspace.open(root).check([root / path for path in paths])
 
 
-def found(root: Path, *paths: str) -> list[tuple[str, str, int, str]]:
+def find_problems(root: Path, *paths: str) -> list[tuple[str, str, int, str]]:
     report = check(root, *paths)
     return [(Path(each.file).name, each.rule, each.line, each.severity.value) for each in report.diagnostics]
 
@@ -32,7 +32,7 @@ def test_a_good_policy_has_no_findings(root: Path) -> None:
     write(root, "policy.toml", '[groups]\nfinance = ["ada", "bob"]\n[[rules]]\ndecision = "ask"\ntool = "send-*"\n'
           'when = { "to.address" = { matches = ".*@example[.]com" } }\npeople = 2\napprovers = ["group:finance"]\n')  # fmt: skip
     before = check(root).summary.files
-    assert found(root) == []
+    assert find_problems(root) == []
     (root / "policy.toml").unlink()
     assert check(root).summary.files == before - 1
 
@@ -73,7 +73,7 @@ def test_a_good_policy_has_no_findings(root: Path) -> None:
 )
 def test_every_mistake_is_an_error_at_its_line(root: Path, line: str, code: str) -> None:
     write(root, "policy.toml", f"# a comment\n\n{line}\n")
-    assert found(root) == [("policy.toml", code, 3, "error")]
+    assert find_problems(root) == [("policy.toml", code, 3, "error")]
 
 
 def test_the_table_in_the_settings_is_checked_with_its_lines(root: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_table_in_the_settings_is_checked_with_its_lines(root: Path) -> None
     settings.write_text(
         text + '[policy]\nshadow = "next.toml"\nfile = "other.toml"\n[[policy.rules]]\ndecision = "maybe"\n'
     )
-    assert found(root) == [
+    assert find_problems(root) == [
         ("ferrule.toml", "FER-7", lines + 2, "error"),
         ("ferrule.toml", "FER-7", lines + 3, "error"),
         ("ferrule.toml", "FER-9", lines + 5, "error"),
@@ -94,21 +94,21 @@ def test_the_table_in_the_settings_is_checked_with_its_lines(root: Path) -> None
 def test_rules_about_nothing_are_told_with_the_nearest_name(root: Path) -> None:
     write(root, "policy.toml", '[[rules]]\ndecision = "deny"\ntool = ["send-reply", "send-replay"]\n'
           '[[rules]]\ndecision = "deny"\ntool = "ghost-*"\n[[rules]]\ndecision = "deny"\nnamespace = "elsewhere"\n')  # fmt: skip
-    assert found(root) == [("policy.toml", "FER-11", line, "warning") for line in (3, 6, 9)]
+    assert find_problems(root) == [("policy.toml", "FER-11", line, "warning") for line in (3, 6, 9)]
     assert check(root).diagnostics[0].hint == "did you mean 'send-reply'?"
 
 
 def test_nothing_is_called_unknown_while_a_tool_cannot_be_parsed(root: Path) -> None:
     write(root, "tools/broken.tool.md", "---\n: [\n---\n")
     write(root, "policy.toml", '[[rules]]\ndecision = "deny"\ntool = "broken-one"\n')
-    assert not [each for each in found(root) if each[1] == "FER-11"]
+    assert not [each for each in find_problems(root) if each[1] == "FER-11"]
 
 
 def test_an_allow_that_never_wins_is_told(root: Path) -> None:
     write(root, "policy.toml", '[[rules]]\nid = "all"\ndecision = "ask"\ntool = "send-*"\nprincipal = ["eve", "bob"]\n')
     write(root, ".ferrule/policy.local.toml", '[[rules]]\ndecision = "allow"\ntool = "send-reply"\nprincipal = "bob"\n'
           '[[rules]]\ndecision = "allow"\ntool = "send-reply"\n')  # fmt: skip
-    assert found(root) == [("policy.local.toml", "FER-12", 2, "warning")]
+    assert find_problems(root) == [("policy.local.toml", "FER-12", 2, "warning")]
     assert "'all' (policy.toml:1)" in check(root).diagnostics[0].message
 
 
@@ -118,10 +118,10 @@ def test_duplicates_and_unanswerable_requests_are_told(root: Path) -> None:
         "policy.toml",
         '[[rules]]\nid = "a"\ndecision = "deny"\nagent = "x-*"\n[[rules]]\nid = "a"\ndecision = "ask"\n',
     )
-    assert ("policy.toml", "FER-10", 6, "error") in found(root)
+    assert ("policy.toml", "FER-10", 6, "error") in find_problems(root)
     write(root, "policy.toml", '[[rules]]\ndecision = "ask"\npeople = 2\napprovers = ["ada"]\n'
           '[[rules]]\ndecision = "ask"\ntool = "send-reply"\napprovers = ["group:idp"]\n')  # fmt: skip
-    assert found(root) == [("policy.toml", "FER-14", 3, "warning"), ("policy.toml", "FER-13", 8, "warning")]
+    assert find_problems(root) == [("policy.toml", "FER-14", 3, "warning"), ("policy.toml", "FER-13", 8, "warning")]
 
 
 def test_findings_can_be_silenced_like_any_others(root: Path) -> None:
@@ -130,29 +130,29 @@ def test_findings_can_be_silenced_like_any_others(root: Path) -> None:
         "policy.toml",
         '[[rules]]\ndecision = "deny"\ntool = "ghost"  # ferrule: ignore[FER-11] it comes next week\n',
     )
-    assert found(root) == []
+    assert find_problems(root) == []
 
 
 def test_a_policy_file_can_be_checked_alone(root: Path) -> None:
     write(root, "policy.toml", 'mode = "x"\n')
-    assert [each[:2] for each in found(root, "policy.toml")] == [("policy.toml", "FER-9")]
-    assert found(root, "tools") == []
+    assert [each[:2] for each in find_problems(root, "policy.toml")] == [("policy.toml", "FER-9")]
+    assert find_problems(root, "tools") == []
 
 
 def test_a_folder_that_is_no_workspace_may_have_a_policy_file_of_its_own(tmp_path: Path) -> None:
     write(tmp_path, "policy.toml", "whatever = 1\n")
-    assert found(tmp_path) == []
+    assert find_problems(tmp_path) == []
 
 
 def test_cedar_policies_are_parsed(root: Path) -> None:
     pytest.importorskip("cedarpy")
     settings = root / "ferrule.toml"
     settings.write_text(settings.read_text(encoding="utf-8") + '[policy]\nengine = "cedar"\n')
-    assert [each[:2] for each in found(root)] == [("ferrule.toml", "FER-7")]
+    assert [each[:2] for each in find_problems(root)] == [("ferrule.toml", "FER-7")]
     write(root, "policy.cedar", "permit(principal, action, resource)")
-    assert [each[:2] for each in found(root)] == [("policy.cedar", "FER-7")]
+    assert [each[:2] for each in find_problems(root)] == [("policy.cedar", "FER-7")]
     write(root, "policy.cedar", "permit(principal, action, resource);")
-    assert found(root) == []
+    assert find_problems(root) == []
 
 
 def test_tools_of_mcp_servers_are_known_once_they_are_pinned(root: Path) -> None:
@@ -163,9 +163,9 @@ def test_tools_of_mcp_servers_are_known_once_they_are_pinned(root: Path) -> None
         for line in ('tool = "tickets.*"', 'tool = "tickets.close"', 'namespace = "tickets"', 'tool = "tickts.close"')
     )
     write(root, "policy.toml", rules)
-    assert found(root) == [], "nobody can tell yet which tools there will be"
+    assert find_problems(root) == [], "nobody can tell yet which tools there will be"
     pinned = {
         "close": make_locked_tool({"name": "close", "inputSchema": {"type": "object"}}, "ada", "2026-01-31T12:00:00Z")
     }
     write_lock(root, Lock(servers={"tickets": LockedServer(source="tickets", tools=pinned)}))
-    assert found(root) == [("policy.toml", "FER-11", 12, "warning")]
+    assert find_problems(root) == [("policy.toml", "FER-11", 12, "warning")]

@@ -11,7 +11,7 @@ import pytest
 from ferrule.contracts.policy import JudgedCall
 from ferrule.model.tool import SafetyFacts
 from ferrule.runtime.policy.classifiers import SHELL
-from tests.runtime.policy.classifying import Says
+from tests.runtime.policy.classifiers import FakeClassifier
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
 
@@ -54,14 +54,14 @@ def test_at_137_a_classifier_is_heard_as_far_as_its_authority_goes(
     authority: str, says: str, expected: str, reason_type: str
 ) -> None:
     """AT-137, AT-138: recorded with confidence, reason and authority; recommend-only changes nothing."""
-    ruling = decide(engine({"says": Says(says)}, policy_settings=uses(authority)))
+    ruling = decide(engine({"says": FakeClassifier(says)}, policy_settings=uses(authority)))
     assert (ruling.behavior, ruling.reason_type) == (expected, reason_type)
     (note,) = ruling.classifiers
     assert (note.classifier_ref, note.behavior, note.confidence, note.authority) == ("says", says, 0.9, authority)
 
 
 def test_a_classifier_lifts_neither_a_rule_nor_a_requirement_nor_a_mode() -> None:
-    says = {"says": Says("allow")}
+    says = {"says": FakeClassifier("allow")}
     assert decide(engine(says, policy_settings=uses("decide", x=rule("ask", tool="*")))).behavior == "ask"
     assert decide(engine(says, policy_settings=uses("decide")), entry(approval_from=("tool",))).behavior == "ask"
     assert decide(engine(says, policy_settings='mode = "ask_all"\n' + uses("decide"))).behavior == "ask"
@@ -70,8 +70,8 @@ def test_a_classifier_lifts_neither_a_rule_nor_a_requirement_nor_a_mode() -> Non
 @pytest.mark.parametrize(
     ("authority", "expected"), [("approve", "ask"), ("recommend", "ask"), ("deny", "deny"), ("decide", "deny")]
 )
-@pytest.mark.parametrize("classifier", [None, Says(error=RuntimeError("boom")), Says("perhaps")])
-def test_a_classifier_that_fails_is_no_yes(authority: str, expected: str, classifier: Says | None) -> None:
+@pytest.mark.parametrize("classifier", [None, FakeClassifier(error=RuntimeError("boom")), FakeClassifier("perhaps")])
+def test_a_classifier_that_fails_is_no_yes(authority: str, expected: str, classifier: FakeClassifier | None) -> None:
     made = engine({"says": classifier} if classifier else None, policy_settings=uses(authority))
     ruling = decide(made)
     assert ruling.behavior == expected
@@ -81,8 +81,8 @@ def test_a_classifier_that_fails_is_no_yes(authority: str, expected: str, classi
 def test_slow_classifiers_are_waited_for() -> None:
     async def main() -> None:
         for classifier, expected in (
-            (Says("allow", is_slow=True), "allow"),
-            (Says(error=OSError("x"), is_slow=True), "deny"),
+            (FakeClassifier("allow", is_slow=True), "allow"),
+            (FakeClassifier(error=OSError("x"), is_slow=True), "deny"),
         ):
             program = engine({"says": classifier}, policy_settings=uses("decide")).program(entry(), caller())
             answer = program.decide(JudgedCall({}, SafetyFacts(), 0))
@@ -93,7 +93,7 @@ def test_slow_classifiers_are_waited_for() -> None:
 
 
 def test_a_classifier_sees_what_the_tool_points_at_and_only_its_tools() -> None:
-    says = Says("allow")
+    says = FakeClassifier("allow")
     made = engine({"says": says}, policy_settings=uses("decide"))
     decide(made, entry(tool("refund", classifier_input="input.order.note")), order={"note": "hi"})
     decide(made, entry(tool("other")), order={"note": "hi"})
@@ -101,6 +101,6 @@ def test_a_classifier_sees_what_the_tool_points_at_and_only_its_tools() -> None:
 
 
 def test_what_a_rule_denies_no_classifier_is_asked_about() -> None:
-    says = Says("allow")
+    says = FakeClassifier("allow")
     decide(engine({"says": says}, policy_settings=uses("decide", x=rule("deny", tool="*"))))
     assert says.subjects == []

@@ -32,14 +32,16 @@ def test_a_surface_holds_back_what_every_call_is_denied() -> None:
     )  # refused when called, with the reason
 
 
-def shadowed(in_force: str, watched: str) -> PolicySet:
+def make_shadowed_engine(in_force: str, watched: str) -> PolicySet:
     made = policy(policy_settings=in_force)
     return replace(made, shadow=policy(policy_settings=watched), shadow_ref="next.toml@1")
 
 
 def test_a_shadow_policy_is_told_where_it_differs_and_changes_nothing() -> None:
     made = make_engine(
-        shadowed(rule("allow", tool="refund"), rule("deny", tool="refund", when={"amount": {"above": 5}}, id="n"))
+        make_shadowed_engine(
+            rule("allow", tool="refund"), rule("deny", tool="refund", when={"amount": {"above": 5}}, id="n")
+        )
     )
     same, other = decide(made, amount=1), decide(made, amount=9)
     assert (other.behavior, other.shadow and other.shadow.behavior) == ("allow", "deny")
@@ -51,7 +53,7 @@ def test_a_shadow_policy_is_told_where_it_differs_and_changes_nothing() -> None:
 
 
 def test_a_shadow_that_agrees_says_nothing() -> None:
-    made = make_engine(shadowed(rule("allow", tool="refund"), rule("allow", tool="ref*")))
+    made = make_engine(make_shadowed_engine(rule("allow", tool="refund"), rule("allow", tool="ref*")))
     program = made.program(entry(), caller())
     assert program.fixed is not None
     assert program.fixed.shadow is None
@@ -65,7 +67,7 @@ def test_a_mistake_in_the_shadow_changes_nothing() -> None:
     assert ruling.behavior == "allow"
     assert ruling.shadow is not None
     assert (ruling.shadow.behavior, "line 3" in ruling.shadow.message) == ("deny", True)
-    ghost = shadowed(rule("allow", tool="refund"), rule("deny", principal="x"))
+    ghost = make_shadowed_engine(rule("allow", tool="refund"), rule("deny", principal="x"))
     broken = replace(ghost, shadow=replace(policy(policy_settings=rule("deny", principal="group:ghost")), groups={}))
     assert decide(make_engine(broken)).behavior == "allow"
 

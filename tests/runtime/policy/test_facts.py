@@ -8,7 +8,7 @@ from ferrule.contracts.policy import JudgedCall
 from ferrule.model.decision import Ruling
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.facts import compute_call_facts
-from tests.runtime.policy.classifying import Says
+from tests.runtime.policy.classifiers import FakeClassifier
 from tests.runtime.policy.samples import caller, engine, entry, tool
 
 SHELL_TOOL = tool(
@@ -48,7 +48,7 @@ def test_plain_facts_are_left_as_they_are() -> None:
 )  # fmt: skip
 def test_at_54_what_cannot_be_worked_out_is_closed_and_told(flags: dict[str, str]) -> None:
     """AT-54: unknown classifier, exception, circle: the fail-closed value, and the failure is recorded."""
-    classifiers = {"crash": Says(error=RuntimeError("no")), "slow": Says(is_slow=True)}
+    classifiers = {"crash": FakeClassifier(error=RuntimeError("no")), "slow": FakeClassifier(is_slow=True)}
     facts, failures = compute_call_facts(tool(**flags), {}, classifiers)
     assert (facts.is_read_only, facts.is_concurrency_safe, facts.is_destructive, facts.is_open_world) == (
         False, False, True, True,

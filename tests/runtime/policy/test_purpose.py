@@ -24,14 +24,14 @@ KNOWN = WorkspaceNames(
 )
 
 
-def found(text: str, known: WorkspaceNames = KNOWN, **groups: tuple[str, ...]) -> list[Finding]:
+def find_purposeless(text: str, known: WorkspaceNames = KNOWN, **groups: tuple[str, ...]) -> list[Finding]:
     read = read_text(text, "policy_settings", "policy.toml")
     assert not read.errors
     return [finding for _, finding in find_purposeless_rules({"policy.toml": read}, groups, known)]
 
 
-def codes(text: str, known: WorkspaceNames = KNOWN, **groups: tuple[str, ...]) -> list[str]:
-    return [finding.rule for finding in found(text, known, **groups)]
+def find_codes(text: str, known: WorkspaceNames = KNOWN, **groups: tuple[str, ...]) -> list[str]:
+    return [finding.rule for finding in find_purposeless(text, known, **groups)]
 
 
 def one(text: str) -> PolicyRule:
@@ -42,24 +42,24 @@ def one(text: str) -> PolicyRule:
 @pytest.mark.parametrize("matcher", [{"tool": "refnud"}, {"tool": "ghost-*"}, {"namespace": "shops"}])
 def test_a_rule_about_nothing_is_told_once_everything_is_known(matcher: dict[str, str]) -> None:
     text = rule("deny", **matcher)
-    assert codes(text) == [UNREACHABLE]
-    assert codes(text, KNOWN._replace(is_complete=False)) == []
+    assert find_codes(text) == [UNREACHABLE]
+    assert find_codes(text, KNOWN._replace(is_complete=False)) == []
 
 
 def test_a_rule_about_something_is_left_alone() -> None:
     for matcher in ({"tool": "refund"}, {"tool": "shop.*"}, {"namespace": "shop"}, {}):
-        assert codes(rule("deny", **matcher)) == []
+        assert find_codes(rule("deny", **matcher)) == []
 
 
 def test_an_alias_is_no_name_for_an_allow() -> None:
-    assert codes(rule("deny", tool="payback")) == []
-    (finding,) = found(rule("allow", tool="payback"))
+    assert find_codes(rule("deny", tool="payback")) == []
+    (finding,) = find_purposeless(rule("allow", tool="payback"))
     assert "only an alias" in finding.message
 
 
 def test_a_group_that_nobody_defines_is_told() -> None:
-    assert codes(rule("deny", principal="group:finance")) == [UNKNOWN_GROUP]
-    assert codes(rule("deny", principal="group:finance"), finance=("ada",)) == []
+    assert find_codes(rule("deny", principal="group:finance")) == [UNKNOWN_GROUP]
+    assert find_codes(rule("deny", principal="group:finance"), finance=("ada",)) == []
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_a_group_that_nobody_defines_is_told() -> None:
 )
 def test_a_question_that_too_few_may_answer_is_told(approvers: list[str], people: int, is_told: bool) -> None:
     said: dict[str, Any] = {"approvers": approvers} if approvers else {}
-    assert codes(rule("ask", people=people, **said), desk=("bob", "eve")) == ([UNANSWERABLE] if is_told else [])
+    assert find_codes(rule("ask", people=people, **said), desk=("bob", "eve")) == ([UNANSWERABLE] if is_told else [])
 
 
 def test_an_allow_that_a_stricter_rule_covers_never_wins() -> None:
     allow = rule("allow", tool="refund", principal="ada")
-    assert codes(rule("ask", tool="ref*", id="all") + allow) == [OVERRULED]
-    assert codes(rule("ask", tool="ref*", principal="bob") + allow) == []
-    assert codes(rule("ask", tool="ref*", when={"amount": 1}) + allow) == []
-    assert codes(rule("ask", tool="refund") + rule("allow", principal="ada")) == [], "it allows other tools too"
-    assert codes(rule("ask", risk="high") + rule("allow", principal="ada")) == []
+    assert find_codes(rule("ask", tool="ref*", id="all") + allow) == [OVERRULED]
+    assert find_codes(rule("ask", tool="ref*", principal="bob") + allow) == []
+    assert find_codes(rule("ask", tool="ref*", when={"amount": 1}) + allow) == []
+    assert find_codes(rule("ask", tool="refund") + rule("allow", principal="ada")) == [], "it allows other tools too"
+    assert find_codes(rule("ask", risk="high") + rule("allow", principal="ada")) == []
 
 
 values = st.sampled_from

@@ -17,7 +17,7 @@ def read(text: str, source: Any = "policy_settings", **options: Any) -> ParsedPo
     return read_text(text, source, "policy.toml", **options)
 
 
-def codes(found: ParsedPolicy) -> list[str]:
+def find_codes(found: ParsedPolicy) -> list[str]:
     return [finding.rule for finding in found.errors]
 
 
@@ -32,7 +32,7 @@ def test_rules_have_the_lines_they_stand_at() -> None:
 
 def test_text_that_is_no_toml_is_told_at_its_line() -> None:
     found = read('mode = "locked"\n[[rules]\n')
-    assert codes(found) == [UNREADABLE]
+    assert find_codes(found) == [UNREADABLE]
     assert found.locate(found.errors[0]).line == 2
     assert found.file.rules == () and found.file.mode is None
 
@@ -51,7 +51,7 @@ def test_only_the_workspaces_own_files_define_groups_and_classifiers(source: Any
         assert found.file.groups == {"finance": ("ada",)}
         assert [(use.name, use.authority, use.tools) for use in found.file.classifiers] == [("x", "recommend", ("*",))]
     else:
-        assert codes(found) == [UNKNOWN_KEY] * 2
+        assert find_codes(found) == [UNKNOWN_KEY] * 2
         assert found.file.groups == {} and found.file.classifiers == ()
 
 
@@ -60,21 +60,21 @@ def test_only_the_reviewers_file_makes_hooks_authoritative(source: Any) -> None:
     found = read('authoritative_hooks = ["guard"]\n', source)
     is_reviewers = source == "policy_settings"
     assert found.file.authoritative_hooks == (("guard",) if is_reviewers else ())
-    assert codes(found) == ([] if is_reviewers else [UNKNOWN_KEY])
+    assert find_codes(found) == ([] if is_reviewers else [UNKNOWN_KEY])
 
 
 def test_the_settings_choose_the_other_files_and_nobody_else_does() -> None:
     text = 'file = "mine.toml"\nengine = "cedar"\nshadow = "next.toml"\n'
     assert read(text, "project_settings").choices == ("mine.toml", "cedar", "policy.cedar", "next.toml")
     other = read(text)
-    assert codes(other) == [UNKNOWN_KEY] * 3
+    assert find_codes(other) == [UNKNOWN_KEY] * 3
     assert {finding.hint for finding in other.errors} == {"it belongs into [policy] of ferrule.toml"}
     assert other.choices == ("policy.toml", "rules", "policy.cedar", "")
 
 
 def test_two_rules_of_one_id_are_told() -> None:
     found = read('[[rules]]\nid = "a"\ndecision = "ask"\n[[rules]]\nid = "a"\ndecision = "deny"\n')
-    assert codes(found) == [DUPLICATE_ID]
+    assert find_codes(found) == [DUPLICATE_ID]
     assert found.locate(found.errors[0]).line == 5
 
 
@@ -86,7 +86,7 @@ def test_what_is_handed_over_as_data_has_no_lines() -> None:
     found = read_value({"rules": [{"decision": "deny"}]}, "session", "session", file="")
     (rule,) = found.file.rules
     assert (rule.rule_id, rule.place) == ("session#1", "session")
-    assert codes(read_value([], "session", "session")) == [UNREADABLE]
+    assert find_codes(read_value([], "session", "session")) == [UNREADABLE]
 
 
 def test_equal_policies_have_one_digest_whatever_their_layout() -> None:

@@ -14,7 +14,7 @@ def table(**value: Any) -> PolicyTable:
     return PolicyTable(value, ("rules", 2), [])
 
 
-def told(read: PolicyTable) -> list[tuple[str, tuple[str | int, ...]]]:
+def list_messages(read: PolicyTable) -> list[tuple[str, tuple[str | int, ...]]]:
     """Code and path of each finding."""
     return [(finding.rule, finding.path) for finding in read.findings]
 
@@ -53,26 +53,26 @@ def test_what_is_not_written_is_the_default_and_no_defect() -> None:
 def test_a_text_that_is_empty_or_none_gives_the_default_and_a_finding(value: Any) -> None:
     read = table(id=value)
     assert read.read_text("id", "usual") == "usual"
-    assert told(read) == [(MALFORMED, ("rules", 2, "id"))]
+    assert list_messages(read) == [(MALFORMED, ("rules", 2, "id"))]
 
 
 @pytest.mark.parametrize("value", [0, 1001, -1, 1.0, True, "2"])
 def test_a_count_is_a_whole_number_from_one_on(value: Any) -> None:
     read = table(people=value)
     assert read.read_count("people", 1) == 1
-    assert told(read) == [(MALFORMED, ("rules", 2, "people"))]
+    assert list_messages(read) == [(MALFORMED, ("rules", 2, "people"))]
 
 
 def test_only_true_and_false_are_flags() -> None:
     read = table(on=1)
     assert read.read_flag("on") is False
-    assert told(read) == [(MALFORMED, ("rules", 2, "on"))]
+    assert list_messages(read) == [(MALFORMED, ("rules", 2, "on"))]
 
 
 def test_each_wrong_member_of_a_list_is_noted_at_its_place_and_the_good_ones_stay() -> None:
     read = table(tools=["good", "", 7, "bad"])
     assert read.read_texts("tools", lambda text: "it is bad" if text == "bad" else None) == ("good",)
-    assert told(read) == [(MALFORMED, ("rules", 2, "tools", number)) for number in (1, 2, 3)]
+    assert list_messages(read) == [(MALFORMED, ("rules", 2, "tools", number)) for number in (1, 2, 3)]
     assert read.findings[-1].message == "'bad' cannot be used in `tools`: it is bad"
 
 
@@ -80,7 +80,7 @@ def test_a_word_nobody_knows_is_told_with_the_nearest() -> None:
     read = table(mode="opne", kinds=["function", "functoin"])
     assert read.read_word("mode", ("open", "closed"), "closed") == "closed"
     read.read_words("kinds", ("function", "file"))
-    assert told(read) == [(MALFORMED, ("rules", 2, "mode")), (MALFORMED, ("rules", 2, "kinds", 1))]
+    assert list_messages(read) == [(MALFORMED, ("rules", 2, "mode")), (MALFORMED, ("rules", 2, "kinds", 1))]
     assert [finding.hint for finding in read.findings] == ["did you mean 'open'?", "did you mean 'function'?"]
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_table_is_noted_and_left_out() -> None:
     assert read.read_table("inner") is None
     assert [each.path[-1] for each in read.read_tables("rows")] == [0]
     assert read.read_tables("more") == []
-    assert told(read) == [(MALFORMED, ("rules", 2, *path)) for path in (("inner",), ("rows", 1), ("more",))]
+    assert list_messages(read) == [(MALFORMED, ("rules", 2, *path)) for path in (("inner",), ("rows", 1), ("more",))]
 
 
 def test_a_long_value_is_shown_in_part() -> None:

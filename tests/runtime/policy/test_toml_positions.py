@@ -70,7 +70,7 @@ values = st.recursive(
 
 @given(st.dictionaries(words, values, max_size=4), st.booleans())
 def test_every_key_and_item_of_any_text_is_found(value: dict[str, Any], is_spread: bool) -> None:
-    lines = [f"{quoted(key)}{' ' * is_spread}= {written(member)}" for key, member in value.items()]
+    lines = [f"{quote(key)}{' ' * is_spread}= {write_toml(member)}" for key, member in value.items()]
     text = "\n".join(line for entry in lines for line in ("# note = 1", entry, "") if is_spread or line == entry)
     assert tomllib.loads(text) == value
     places = TomlPositions(text)
@@ -89,19 +89,19 @@ def paths(value: Any, base: Path) -> list[Path]:
     return found
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def written(value: Any) -> str:
+def write_toml(value: Any) -> str:
     match value:
         case bool():
             return str(value).lower()
         case str():
-            return quoted(value)
+            return quote(value)
         case list():
-            return "[" + ", ".join(map(written, value)) + "]"
+            return "[" + ", ".join(map(write_toml, value)) + "]"
         case dict():
-            return "{" + ", ".join(f"{quoted(key)} = {written(member)}" for key, member in value.items()) + "}"
+            return "{" + ", ".join(f"{quote(key)} = {write_toml(member)}" for key, member in value.items()) + "}"
         case _:
             return str(value)

@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.model.tool import raw
 from ferrule.runtime.surface.availability import Availability, list_credential_names
-from tests.runtime.surface.parts import a_tool
+from tests.runtime.surface.surfaces import make_tool
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,10 @@ from tests.runtime.surface.parts import a_tool
 )
 def test_a_tool_names_its_credentials(dialect: str, written: Any, names: tuple[str, ...]) -> None:
     """AT-36: whatever is needed and not named readably counts as needed all the same."""
-    tool = a_tool(dialect=dialect, credentials=raw(written))
+    tool = make_tool(dialect=dialect, credentials=raw(written))
     assert list_credential_names(tool, Availability()) == names
 
 
 def test_the_interface_adds_to_them() -> None:
-    tool = a_tool(dialect="agent_tool", credentials=raw(["one"]))
+    tool = make_tool(dialect="agent_tool", credentials=raw(["one"]))
     assert list_credential_names(tool, Availability(required_credentials=["one", "two"])) == ("one", "two")

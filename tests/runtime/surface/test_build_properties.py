@@ -13,17 +13,17 @@ from ferrule.model.surface import HOLD_REASONS, Surface, SurfaceRequest
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS, Record, SafetyFacts, Tool, raw
 from ferrule.runtime.surface.render import render
 from ferrule.runtime.surface.search import SearchIndexes, search, select
-from tests.runtime.surface.parts import (
-    Denying,
-    Ready,
-    agent_record,
-    declared,
+from tests.runtime.surface.surfaces import (
+    DenyingPolicy,
+    FakeReadiness,
+    make_agent_record,
+    make_declared_tool,
+    make_request,
+    make_role_record,
+    make_surface,
+    make_surface_record,
+    make_view,
     new_id,
-    request_of,
-    role_record,
-    surface_of,
-    surface_record,
-    view_of,
 )
 
 WORDS = ("open", "close", "ledger", "parcel", "meter")
@@ -48,7 +48,7 @@ def tools(draw: st.DrawFn) -> list[Tool]:
     for number in range(draw(st.integers(0, 6))):
         name = draw(st.sampled_from(WORDS))
         schema = {"type": "object", "properties": {SECRET: {"type": "string"}, "plain": {}}, "required": [SECRET]}
-        tool = declared(
+        tool = make_declared_tool(
             name,
             draw(INTERFACES),
             namespace=draw(st.sampled_from(["acme", "web"])),
@@ -92,7 +92,7 @@ SOME_IDS = st.sets(st.sampled_from(IDS), max_size=4)
 def surfaces(draw: st.DrawFn) -> Surface:
     """Any surface of any catalog for any request."""
     made = draw(tools())
-    request: SurfaceRequest = request_of(**draw(REQUESTS))
+    request: SurfaceRequest = make_request(**draw(REQUESTS))
     newest = list({tool.tool_id: tool for tool in made}.values())
     lists: dict[str, Any] = {
         key: [
@@ -106,14 +106,14 @@ def surfaces(draw: st.DrawFn) -> Surface:
     grants = [
         {"ref": one, "access": draw(st.sampled_from(["call", "call-read-only", "deny"]))} for one in draw(SOME_IDS)
     ]
-    records: list[Record] = [agent_record(*newest), role_record(*grants), surface_record(**lists)]
+    records: list[Record] = [make_agent_record(*newest), make_role_record(*grants), make_surface_record(**lists)]
     waiting = {one: Provider("hub", is_failed=draw(st.booleans())) for one in draw(SOME_IDS)}
-    return surface_of(
-        view_of(*made, records=records),
+    return make_surface(
+        make_view(*made, records=records),
         request,
         switched_off=draw(SOME_IDS),
-        engine=draw(st.sampled_from([None, Denying("acme.open", breaks_on="web.open")])),
-        readiness=draw(st.sampled_from([None, Ready(providers=waiting), Ready(is_set_up=False)])),
+        engine=draw(st.sampled_from([None, DenyingPolicy("acme.open", breaks_on="web.open")])),
+        readiness=draw(st.sampled_from([None, FakeReadiness(providers=waiting), FakeReadiness(is_set_up=False)])),
     )
 
 

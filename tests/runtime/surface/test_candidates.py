@@ -17,17 +17,17 @@ from ferrule.runtime.surface.catalogs import SealedCatalog
 from ferrule.workspace.releases import build, load_catalog
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.compiler.definitions import agent, role, shop, tool, write
-from tests.runtime.surface.parts import (
-    Denying,
-    a_tool,
-    agent_record,
-    declared,
-    request_of,
-    role_record,
-    standings,
-    surface_of,
-    surface_record,
-    view_of,
+from tests.runtime.surface.surfaces import (
+    DenyingPolicy,
+    list_standings,
+    make_agent_record,
+    make_declared_tool,
+    make_request,
+    make_role_record,
+    make_surface,
+    make_surface_record,
+    make_tool,
+    make_view,
 )
 
 
@@ -44,10 +44,10 @@ class Unscanned(SealedCatalog):
 
 def test_an_agent_sees_the_tools_of_its_payload_and_no_others() -> None:
     """AML-88, AT-64: what is in the catalog and not in the payload is not surfaced; and nothing is scanned for it."""
-    mine, other = a_tool("mine"), a_tool("other")
-    view = Unscanned(view_of(mine, other, records=[agent_record(mine)]).catalog)
-    surface = surface_of(view, request_of(agent="helper"))
-    assert standings(surface) == {"acme.mine": ("loaded", None)}
+    mine, other = make_tool("mine"), make_tool("other")
+    view = Unscanned(make_view(mine, other, records=[make_agent_record(mine)]).catalog)
+    surface = make_surface(view, make_request(agent="helper"))
+    assert list_standings(surface) == {"acme.mine": ("loaded", None)}
     assert view.find_ids("other") == ["acme.other"]
 
 
@@ -60,7 +60,7 @@ def test_an_agent_of_a_workspace_keeps_its_limits(tmp_path: Path) -> None:
     )
     workspace = Workspace.open(write(tmp_path, {**shop(agent=text), "tools/other.tool.md": tool("other")}))
     build(workspace, now="2026-02-01")
-    surface = surface_of(SealedCatalog(load_catalog(workspace)), request_of(agent="helper"))
+    surface = make_surface(SealedCatalog(load_catalog(workspace)), make_request(agent="helper"))
     entry = surface.entries["find-order"]
     assert set(surface.entries) == {"find-order"}
     assert (entry.approval_from, entry.max_calls_per_run) == (("policy",), 2)
@@ -69,16 +69,18 @@ def test_an_agent_of_a_workspace_keeps_its_limits(tmp_path: Path) -> None:
 
 
 def test_an_agent_uses_the_version_it_was_compiled_with() -> None:
-    old, new = a_tool(version="1.0.0"), a_tool(version="2.0.0")
-    view = view_of(old, new, records=[agent_record(old)])
-    assert surface_of(view, request_of(agent="helper")).entries["acme.search"].tool.version == "1.0.0"
-    pinned = surface_of(view, request_of(agent="helper", pins={"acme.search": "2.0.0"}))
-    assert standings(pinned)["acme.search"] == ("blocked", "policy_blocked")
+    old, new = make_tool(version="1.0.0"), make_tool(version="2.0.0")
+    view = make_view(old, new, records=[make_agent_record(old)])
+    assert make_surface(view, make_request(agent="helper")).entries["acme.search"].tool.version == "1.0.0"
+    pinned = make_surface(view, make_request(agent="helper", pins={"acme.search": "2.0.0"}))
+    assert list_standings(pinned)["acme.search"] == ("blocked", "policy_blocked")
 
 
 def test_an_agent_does_not_use_a_definition_it_was_not_compiled_with() -> None:
-    view = view_of(a_tool(description="Another."), records=[agent_record(a_tool())])
-    assert standings(surface_of(view, request_of(agent="helper"))) == {"acme.search": ("blocked", "policy_blocked")}
+    view = make_view(make_tool(description="Another."), records=[make_agent_record(make_tool())])
+    assert list_standings(make_surface(view, make_request(agent="helper"))) == {
+        "acme.search": ("blocked", "policy_blocked")
+    }
 
 
 def test_a_manifest_agent_sees_the_tools_of_its_manifest() -> None:
@@ -86,10 +88,10 @@ def test_a_manifest_agent_sees_the_tools_of_its_manifest() -> None:
     manifest = raw({"spec": {"tools": [{"id": "summarise"}, {"id": "read"}]}})
     record = Record(kind="manifest", record_id="reporter", dialect="adl", version="0.1.0", payload=manifest)
     tools = [
-        a_tool(name, namespace="reporter", dialect="adl", version="0.1.0") for name in ("summarise", "read", "old")
+        make_tool(name, namespace="reporter", dialect="adl", version="0.1.0") for name in ("summarise", "read", "old")
     ]
-    view = view_of(*tools, a_tool("summarise", namespace="else"), records=[record])
-    assert visible(surface_of(view, request_of(agent="reporter"))) == {"reporter.summarise", "reporter.read"}
+    view = make_view(*tools, make_tool("summarise", namespace="else"), records=[record])
+    assert visible(make_surface(view, make_request(agent="reporter"))) == {"reporter.summarise", "reporter.read"}
 
 
 @pytest.mark.parametrize(
@@ -106,48 +108,48 @@ def test_a_manifest_agent_sees_the_tools_of_its_manifest() -> None:
 )
 def test_what_is_not_there_is_told_with_what_is(asked: dict[str, Any], message: str) -> None:
     records = [
-        agent_record(a_tool()),
-        agent_record(name="asleep", definition={"status": "disabled"}),
-        role_record({"ref": "acme.search"}),
-        role_record(name="gone", status="disabled"),
-        surface_record(),
+        make_agent_record(make_tool()),
+        make_agent_record(name="asleep", definition={"status": "disabled"}),
+        make_role_record({"ref": "acme.search"}),
+        make_role_record(name="gone", status="disabled"),
+        make_surface_record(),
     ]
     with pytest.raises(SurfaceError) as raised:
-        surface_of(view_of(a_tool(), records=records), request_of(**asked))
+        make_surface(make_view(make_tool(), records=records), make_request(**asked))
     assert message in str(raised.value)
 
 
 def test_the_newest_available_version_is_shown_unless_another_is_pinned() -> None:
     """A surface shows the newest available version unless it pins another."""
-    versions = [a_tool(version=version) for version in ("1.9.0", "1.10.0")]
-    view = view_of(*versions, a_tool(version="2.0.0", lifecycle="draft"))
-    assert surface_of(view).entries["acme.search"].tool.version == "1.10.0"
-    pinned = surface_of(view, request_of(pins={"acme.search": "1.9.0"})).entries["acme.search"]
+    versions = [make_tool(version=version) for version in ("1.9.0", "1.10.0")]
+    view = make_view(*versions, make_tool(version="2.0.0", lifecycle="draft"))
+    assert make_surface(view).entries["acme.search"].tool.version == "1.10.0"
+    pinned = make_surface(view, make_request(pins={"acme.search": "1.9.0"})).entries["acme.search"]
     assert (pinned.tool.version, pinned.pinned, pinned.standing) == ("1.9.0", "1.9.0", "loaded")
-    missing = surface_of(view, request_of(pins={"acme.search": "3.0.0"})).entries["acme.search"]
+    missing = make_surface(view, make_request(pins={"acme.search": "3.0.0"})).entries["acme.search"]
     assert (missing.standing, missing.reason) == ("blocked", "feature_disabled")
     assert "1.10.0" in missing.detail
 
 
 def test_a_deprecated_tool_answers_to_its_name_and_is_not_offered() -> None:
     """AT-12, AT-16: old callers go on; nobody new is shown it, unless an agent or a pin names it."""
-    tool = a_tool(lifecycle="deprecated")
-    view = view_of(tool, records=[agent_record(tool)])
-    entry = surface_of(view).find("search")
+    tool = make_tool(lifecycle="deprecated")
+    view = make_view(tool, records=[make_agent_record(tool)])
+    entry = make_surface(view).find("search")
     assert entry is not None
     assert (entry.standing, entry.is_offered) == ("loaded", False)
     assert "deprecated" in entry.detail
-    assert surface_of(view, request_of(agent="helper")).entries["acme.search"].is_offered
-    assert surface_of(view, request_of(pins={"acme.search": "1.0.0"})).entries["acme.search"].is_offered
+    assert make_surface(view, make_request(agent="helper")).entries["acme.search"].is_offered
+    assert make_surface(view, make_request(pins={"acme.search": "1.0.0"})).entries["acme.search"].is_offered
 
 
 def test_a_role_only_tightens() -> None:
     """AML-94, AML-96: no grant no tool, deny beats a grant, reading only, and the strictest limits."""
     names = ("free", "loose", "read", "write", "sometimes", "denied", "ungranted")
-    tools = {name: a_tool(name, max_calls_per_run=5) for name in names}
-    tools["read"] = a_tool("read", facts=SafetyFacts(is_read_only=True))
-    tools["sometimes"] = a_tool("sometimes", facts=SafetyFacts(is_read_only="classifier:shell"))
-    role = role_record(
+    tools = {name: make_tool(name, max_calls_per_run=5) for name in names}
+    tools["read"] = make_tool("read", facts=SafetyFacts(is_read_only=True))
+    tools["sometimes"] = make_tool("sometimes", facts=SafetyFacts(is_read_only="classifier:shell"))
+    role = make_role_record(
         {"ref": "acme.free", "approval_required": True, "max_calls_per_run": 3},
         {"ref": "acme.read", "access": "call-read-only"},
         {"ref": "acme.loose", "max_calls_per_run": 9},
@@ -156,55 +158,60 @@ def test_a_role_only_tightens() -> None:
         {"ref": "acme.denied"},
         {"ref": "acme.denied", "access": "deny"},
     )
-    view = view_of(*tools.values(), records=[role, agent_record(*tools.values())])
+    view = make_view(*tools.values(), records=[role, make_agent_record(*tools.values())])
     for agent_name in (None, "helper"):
-        surface = surface_of(view, request_of(role="reader", agent=agent_name))
+        surface = make_surface(view, make_request(role="reader", agent=agent_name))
         assert visible(surface) == {"acme.free", "acme.loose", "acme.read"}
-        assert {standings(surface)[f"acme.{name}"] for name in ("write", "sometimes", "denied", "ungranted")} == {
+        assert {list_standings(surface)[f"acme.{name}"] for name in ("write", "sometimes", "denied", "ungranted")} == {
             ("excluded", "role_not_allowed")
         }
         assert surface.entries["acme.free"].approval_from == ("role",)
         assert surface.entries["acme.free"].max_calls_per_run == 3
-    assert surface_of(view, request_of(role="reader")).entries["acme.loose"].max_calls_per_run == 5
+    assert make_surface(view, make_request(role="reader")).entries["acme.loose"].max_calls_per_run == 5
 
 
 def test_a_tool_that_asks_for_approval_says_so() -> None:
-    assert surface_of(view_of(a_tool(approval_required=True))).entries["acme.search"].approval_from == ("tool",)
+    assert make_surface(make_view(make_tool(approval_required=True))).entries["acme.search"].approval_from == ("tool",)
 
 
 def test_a_large_catalog_is_deferred_except_what_is_always_loaded() -> None:
     """AT-15, AT-37, AT-66: above the threshold only the search tool and the always-load set have their schemas shown."""
-    tools = [a_tool(f"t{number}") for number in range(50)]
-    assert not surface_of(view_of(*tools)).standing("deferred")
-    surface = surface_of(view_of(*tools, declared("pinned", {"always_load": True})))
+    tools = [make_tool(f"t{number}") for number in range(50)]
+    assert not make_surface(make_view(*tools)).standing("deferred")
+    surface = make_surface(make_view(*tools, make_declared_tool("pinned", {"always_load": True})))
     loaded = {entry.tool.tool_id for entry in surface.standing("loaded")}
     assert loaded == {"acme.pinned", "ferrule.search_tools"}
     assert len(surface.standing("deferred")) == 50
 
 
 def test_the_threshold_is_a_setting_and_the_request_may_change_it() -> None:
-    view = view_of(*(a_tool(f"t{number}") for number in range(4)))
-    assert surface_of(view, settings=SurfaceSettings(defer_above=3)).standing("deferred")
-    assert not surface_of(view, request_of(defer_above=4), settings=SurfaceSettings(defer_above=3)).standing("deferred")
-    assert len(surface_of(view, request_of(defer_above=0)).standing("deferred")) == 4
+    view = make_view(*(make_tool(f"t{number}") for number in range(4)))
+    assert make_surface(view, settings=SurfaceSettings(defer_above=3)).standing("deferred")
+    assert not make_surface(view, make_request(defer_above=4), settings=SurfaceSettings(defer_above=3)).standing(
+        "deferred"
+    )
+    assert len(make_surface(view, make_request(defer_above=0)).standing("deferred")) == 4
 
 
 def test_held_tools_do_not_count_towards_the_threshold() -> None:
-    tools = [a_tool("a"), a_tool("b", lifecycle="draft"), a_tool("c", lifecycle="deprecated")]
-    assert not surface_of(view_of(*tools), request_of(defer_above=1)).standing("deferred")
+    tools = [make_tool("a"), make_tool("b", lifecycle="draft"), make_tool("c", lifecycle="deprecated")]
+    assert not make_surface(make_view(*tools), make_request(defer_above=1)).standing("deferred")
 
 
 def test_the_search_tool_can_be_denied_and_switched_off() -> None:
-    view, asked = view_of(a_tool()), request_of(defer_above=0)
+    view, asked = make_view(make_tool()), make_request(defer_above=0)
     search = "ferrule.search_tools"
-    assert standings(surface_of(view, asked))[search] == ("loaded", None)
-    assert standings(surface_of(view, asked, engine=Denying(search)))[search] == ("excluded", "policy_blocked")
-    assert standings(surface_of(view, asked, switched_off={search}))[search] == ("blocked", "policy_blocked")
+    assert list_standings(make_surface(view, asked))[search] == ("loaded", None)
+    assert list_standings(make_surface(view, asked, engine=DenyingPolicy(search)))[search] == (
+        "excluded",
+        "policy_blocked",
+    )
+    assert list_standings(make_surface(view, asked, switched_off={search}))[search] == ("blocked", "policy_blocked")
 
 
 def test_a_surface_record_is_followed() -> None:
     """AT-63, AT-67, AT-69: each listed tool where the record wants it; what the catalog lacks is told."""
-    record = surface_record(
+    record = make_surface_record(
         tool_refs=["acme.plain", "vanished"],
         loaded_tools=["shown", {"tool_id": "acme.both"}],
         deferred_tools=[{"tool_id": "acme.later", "name": "later", "loading_state": "deferred"}],
@@ -213,8 +220,10 @@ def test_a_surface_record_is_followed() -> None:
         default_tool_choice="required",
     )
     names = ("plain", "shown", "later", "held", "out", "both", "unlisted")
-    surface = surface_of(view_of(*map(a_tool, names), records=[record]), request_of(surface_id="desk", defer_above=0))
-    assert standings(surface) == {
+    surface = make_surface(
+        make_view(*map(make_tool, names), records=[record]), make_request(surface_id="desk", defer_above=0)
+    )
+    assert list_standings(surface) == {
         "acme.plain": ("deferred", None),
         "acme.shown": ("loaded", None),
         "acme.later": ("deferred", None),
@@ -228,61 +237,63 @@ def test_a_surface_record_is_followed() -> None:
 
 
 def test_a_surface_record_widens_nothing_for_an_agent() -> None:
-    mine, other = a_tool("mine"), a_tool("other")
-    record = surface_record(tool_refs=["acme.mine", "acme.other"])
-    view = view_of(mine, other, records=[record, agent_record(mine)])
-    assert set(surface_of(view, request_of(agent="helper", surface_id="desk")).entries) == {"acme.mine"}
+    mine, other = make_tool("mine"), make_tool("other")
+    record = make_surface_record(tool_refs=["acme.mine", "acme.other"])
+    view = make_view(mine, other, records=[record, make_agent_record(mine)])
+    assert set(make_surface(view, make_request(agent="helper", surface_id="desk")).entries) == {"acme.mine"}
 
 
 def test_a_surface_record_that_only_holds_back_leaves_the_rest() -> None:
-    record = surface_record(excluded_tools=[{"name": "search", "reason": "policy_blocked"}])
-    tools = [a_tool("search"), a_tool("search", namespace="web"), a_tool("other")]
-    surface = surface_of(view_of(*tools, records=[record]), request_of(surface_id="desk"))
+    record = make_surface_record(excluded_tools=[{"name": "search", "reason": "policy_blocked"}])
+    tools = [make_tool("search"), make_tool("search", namespace="web"), make_tool("other")]
+    surface = make_surface(make_view(*tools, records=[record]), make_request(surface_id="desk"))
     assert visible(surface) == {"acme.other"}, "a name of several tools holds all of them back"
 
 
 def test_a_surface_record_binds_whom_it_names() -> None:
     constraints = {"agent": "helper", "role": "reader", "interactive": False}
-    asks = a_tool("asks", facts=SafetyFacts(requires_user_interaction=True))
-    tools = (a_tool("a"), asks, a_tool("ungranted"))
-    record = surface_record(tool_refs=[tool.tool_id for tool in tools], role_constraints=constraints)
-    roles = role_record({"ref": "acme.a"}, {"ref": "acme.asks"})
-    view = view_of(*tools, records=[record, roles, agent_record(*tools)])
-    surface = surface_of(view, request_of(agent="helper", surface_id="desk"))
-    assert standings(surface)["acme.asks"] == ("excluded", "policy_blocked")
-    assert standings(surface)["acme.ungranted"] == ("excluded", "role_not_allowed")
+    asks = make_tool("asks", facts=SafetyFacts(requires_user_interaction=True))
+    tools = (make_tool("a"), asks, make_tool("ungranted"))
+    record = make_surface_record(tool_refs=[tool.tool_id for tool in tools], role_constraints=constraints)
+    roles = make_role_record({"ref": "acme.a"}, {"ref": "acme.asks"})
+    view = make_view(*tools, records=[record, roles, make_agent_record(*tools)])
+    surface = make_surface(view, make_request(agent="helper", surface_id="desk"))
+    assert list_standings(surface)["acme.asks"] == ("excluded", "policy_blocked")
+    assert list_standings(surface)["acme.ungranted"] == ("excluded", "role_not_allowed")
     with pytest.raises(SurfaceError, match="for the agent 'helper'"):
-        surface_of(view, request_of(surface_id="desk"))
+        make_surface(view, make_request(surface_id="desk"))
 
 
 @pytest.mark.parametrize("scope", [*SCOPES, "peer-agent"])
 def test_every_scope_is_accepted(scope: str) -> None:
     """AT-63, AT-65: all nine scopes, and the standard's other spelling of one; the record has what it must."""
-    record = surface_of(view_of(a_tool()), request_of(scope=scope)).to_record()
+    record = make_surface(make_view(make_tool()), make_request(scope=scope)).to_record()
     assert record["scope"] == scope.replace("-", "_")
     assert {"schema_version", "surface_id", "created_at", "producer", "surface_reason"} <= record.keys()
 
 
 def test_an_id_of_two_tools_is_nobodys() -> None:
-    one, two = a_tool("one", tool_id="same"), a_tool("two", tool_id="same")
-    assert standings(surface_of(view_of(one, two)))["same"] == ("blocked", "feature_disabled")
+    one, two = make_tool("one", tool_id="same"), make_tool("two", tool_id="same")
+    assert list_standings(make_surface(make_view(one, two)))["same"] == ("blocked", "feature_disabled")
 
 
 def test_a_surface_comes_back_from_its_stored_request() -> None:
-    request = request_of(features=frozenset({"b", "a"}), pins={"x": "1"}, selected={"acme.search": "q"}, defer_above=0)
+    request = make_request(
+        features=frozenset({"b", "a"}), pins={"x": "1"}, selected={"acme.search": "q"}, defer_above=0
+    )
     stored = msgspec.msgpack.decode(msgspec.msgpack.encode(request), type=SurfaceRequest)
     assert request_key(stored) == request_key(request)
-    view = view_of(a_tool(), a_tool("other"))
-    first, again = surface_of(view, request), surface_of(view, stored)
+    view = make_view(make_tool(), make_tool("other"))
+    first, again = make_surface(view, request), make_surface(view, stored)
     assert first.entries == again.entries
     assert first.entries["acme.search"].selection_ref == "q"
 
 
 def test_equal_requests_have_equal_keys_and_others_do_not() -> None:
-    one = request_of(features=frozenset(["a", "b", "c"]), pins={"x": "1", "y": "2"})
-    same = request_of(features=frozenset(["c", "b", "a"]), pins={"y": "2", "x": "1"})
+    one = make_request(features=frozenset(["a", "b", "c"]), pins={"x": "1", "y": "2"})
+    same = make_request(features=frozenset(["c", "b", "a"]), pins={"y": "2", "x": "1"})
     assert request_key(one) == request_key(same)
-    assert request_key(one) != request_key(request_of(features=frozenset(["a"])))
+    assert request_key(one) != request_key(make_request(features=frozenset(["a"])))
 
 
 def test_a_role_of_a_workspace_grants_by_id(tmp_path: Path) -> None:
@@ -290,5 +301,5 @@ def test_a_role_of_a_workspace_grants_by_id(tmp_path: Path) -> None:
     files = {**shop(role=role("find-order", access="call-read-only")), "tools/other.tool.md": tool("other")}
     workspace = Workspace.open(write(tmp_path, files))
     build(workspace, now="2026-02-01")
-    surface = surface_of(SealedCatalog(load_catalog(workspace)), request_of(role="reader"))
+    surface = make_surface(SealedCatalog(load_catalog(workspace)), make_request(role="reader"))
     assert visible(surface) == {"find-order"}

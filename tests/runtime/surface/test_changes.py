@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.runtime.surface.changes import compare_surfaces, find_rebuild_causes
 from ferrule.runtime.surface.search import select
-from tests.runtime.surface.parts import a_tool, declared, new_id, request_of, surface_of, view_of
+from tests.runtime.surface.surfaces import make_declared_tool, make_request, make_surface, make_tool, make_view, new_id
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from tests.runtime.surface.parts import a_tool, declared, new_id, request_of, su
 )
 def test_each_change_calls_for_a_new_surface(changes: dict[str, Any], cause: str) -> None:
     """AT-71: feature gates, model capability, policy, skill, workspace, peer agent, runtime mode."""
-    surface = surface_of(view_of(a_tool()))
+    surface = make_surface(make_view(make_tool()))
     changed = msgspec.structs.replace(surface.request, **changes)
     assert find_rebuild_causes(surface, changed, surface.generation) == (cause,)
     assert find_rebuild_causes(surface, changed, surface.generation)
@@ -39,18 +39,18 @@ def test_each_change_calls_for_a_new_surface(changes: dict[str, Any], cause: str
 
 def test_what_lies_outside_the_request_changes_the_generation() -> None:
     """AT-71: policy and credentials; a new catalog is another workspace."""
-    surface = surface_of(view_of(a_tool()), generation=4)
+    surface = make_surface(make_view(make_tool()), generation=4)
     assert not find_rebuild_causes(surface, surface.request, 4)
     assert find_rebuild_causes(surface, surface.request, 5) == ("policy_or_credentials",)
     assert find_rebuild_causes(surface, surface.request, 4, "another") == ("workspace",)
 
 
 def test_a_difference_tells_what_came_went_and_moved() -> None:
-    gated = declared("gated", {"feature_gate_refs": ["beta"]})
-    old = surface_of(view_of(a_tool("same"), a_tool("gone"), a_tool("edited"), gated))
-    new = surface_of(
-        view_of(a_tool("same"), a_tool("fresh"), a_tool("edited", description="New."), gated),
-        request_of(features=frozenset({"beta"})),
+    gated = make_declared_tool("gated", {"feature_gate_refs": ["beta"]})
+    old = make_surface(make_view(make_tool("same"), make_tool("gone"), make_tool("edited"), gated))
+    new = make_surface(
+        make_view(make_tool("same"), make_tool("fresh"), make_tool("edited", description="New."), gated),
+        make_request(features=frozenset({"beta"})),
     )
     change = compare_surfaces(old, new)
     assert (change.added, change.removed) == (("acme.fresh",), ("acme.gone",))
@@ -61,12 +61,12 @@ def test_a_difference_tells_what_came_went_and_moved() -> None:
 
 
 def test_equal_surfaces_do_not_differ() -> None:
-    view = view_of(a_tool())
-    assert not compare_surfaces(surface_of(view), surface_of(view))
+    view = make_view(make_tool())
+    assert not compare_surfaces(make_surface(view), make_surface(view))
 
 
 def test_a_selection_is_a_difference() -> None:
-    old = surface_of(view_of(a_tool()), request_of(defer_above=0))
+    old = make_surface(make_view(make_tool()), make_request(defer_above=0))
     change = compare_surfaces(old, select(old, ["search"], "sea", new_id=new_id, now=2))
     assert [(one.before, one.after) for one in change.moved] == [("deferred", "loaded")]
     assert change.causes == ("selection",)

@@ -9,10 +9,10 @@ from ferrule.model.tool import SafetyFacts
 from ferrule.runtime.surface.search import select
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL, run_search
 from tests.runtime.surface.deferred import deferring
-from tests.runtime.surface.parts import new_id
+from tests.runtime.surface.surfaces import new_id
 
 
-class Handle:
+class FakeSession:
     """A caller's session, in small."""
 
     def __init__(self, surface: Surface) -> None:
@@ -27,7 +27,7 @@ class Handle:
 
 def test_the_search_tool_finds_then_loads() -> None:
     """AT-187: keywords show names only; selecting shows the schema, and the tool is loaded from then on."""
-    handle = Handle(deferring())
+    handle = FakeSession(deferring())
     keywords = run_search(handle, {"query": "refund", "limit": 1}, new_id=lambda: "sea_1")
     assert keywords["matches"] == ["acme.refundOrder"]
     assert "city" not in str(keywords)

@@ -37,7 +37,7 @@ _LONGEST = 160
 
 def make_unknown_error(uri: str) -> PayloadGone:
     """Makes the error for a payload that does not exist."""
-    return PayloadGone("unknown", f"there is no payload {_format_uri(uri)}: it was never kept, or it was removed")
+    return PayloadGone("unknown", f"there is no payload {_format_uri(uri)}: it was never stored, or it was removed")
 
 
 def make_expired_error(uri: str, at: int | None) -> PayloadGone:
@@ -50,7 +50,9 @@ def make_expired_error(uri: str, at: int | None) -> PayloadGone:
 
 def make_damaged_error(uri: str) -> PayloadGone:
     """Makes the error for bytes that differ from those that were stored."""
-    return PayloadGone("damaged", f"the payload {_format_uri(uri)} is damaged: its bytes are not those that were kept")
+    return PayloadGone(
+        "damaged", f"the payload {_format_uri(uri)} is damaged: its bytes are not those that were stored"
+    )
 
 
 def _format_uri(uri: str) -> str:

@@ -95,7 +95,7 @@ class WitnessThread:
             self._witness.write(*head)
             self._told = head.seq
         except Exception as error:  # whatever a witness raises must not stop the ledger
-            self._report(f"the witness could not be told of row {head.seq}: {error}")
+            self._report(f"the witness did not get row {head.seq}: {error}")
             # Pauses after a failure; closing ends the pause at once.
             self._closing.wait(self._every_seconds)
             self._changed.set()

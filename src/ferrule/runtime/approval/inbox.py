@@ -480,7 +480,7 @@ class Inbox:
         try:
             return self._why_ended(request.channel, now)
         except AccessError as error:
-            return f"it is not known whether the key that it came with still counts: {error}"
+            return f"whether the key it came with is still valid is unknown: {error}"
 
     def _read_time(self, question: OpenQuestion) -> int:
         """Returns the clock's time, or the ledger's latest where the clock was set back."""

@@ -130,7 +130,7 @@ class _NotifierQueue:
                     break
             else:
                 return
-        _log.warning("%s: nobody was told of %s: %s", self._name, notice["invocation_id"], self._problem)
+        _log.warning("%s: nobody was notified of %s: %s", self._name, notice["invocation_id"], self._problem)
 
     async def _with_input(self, notice: JsonObject) -> JsonObject:
         if self._input_of is None:

@@ -74,7 +74,7 @@ class Binding:
         env: tuple[str, ...] = (),
     ) -> None:
         if not callable(function):
-            raise BindingError(f"{function!r} is no function, so it cannot be a tool")
+            raise BindingError(f"{function!r} is not a function, so it cannot be a tool")
         if binds is not None and stated != NO_OPTIONS:
             said = ", ".join(
                 key for key in ToolOptions.__struct_fields__ if getattr(stated, key) != getattr(NO_OPTIONS, key)
@@ -84,11 +84,11 @@ class Binding:
             )
         if stated.risk is not None and stated.risk not in RISKS:
             raise BindingError(
-                f"{stated.risk!r} is no risk level; choose one of {', '.join(RISKS)} for {format_label(function)}"
+                f"{stated.risk!r} is not a risk level; choose one of {', '.join(RISKS)} for {format_label(function)}"
             )
         if stated.task is not None and stated.task not in TASK_USES:
             raise BindingError(
-                f"{stated.task!r} is no use of tasks; choose one of {', '.join(TASK_USES)} for {format_label(function)}"
+                f"{stated.task!r} is not a use of tasks; choose one of {', '.join(TASK_USES)} for {format_label(function)}"
             )
         self.function = function
         self.binds = binds
@@ -106,7 +106,7 @@ class Binding:
         """The environment variables such a process may see."""
         if isolation not in get_args(Isolation):
             raise BindingError(
-                f"{isolation!r} is no isolation; write 'process' or nothing for {format_label(function)}"
+                f"{isolation!r} is not an isolation; write 'process' or nothing for {format_label(function)}"
             )
         self._namespace: str | None = None
 
@@ -154,7 +154,7 @@ class Binding:
         if not name or name == "<lambda>":
             raise BindingError(f"{self.label} has no name a model could call it by; give one with name=")
         if not description:
-            raise BindingError(f"the tool {name!r} ({self.label}) says nothing about itself; write a docstring")
+            raise BindingError(f"the tool {name!r} ({self.label}) has no description; write a docstring")
         facts, defaulted = infer_facts(
             {fact: said for fact, key in _FACTS.items() if (said := getattr(stated, key)) is not None}
         )

@@ -123,7 +123,7 @@ def _respond(asked: CallFrame, pipe: _Pipe, functions: dict[IsolatedFunction, Ca
     try:
         pipe.send(_run_call(asked, pipe, functions))
     except UnicodeEncodeError:
-        message = f"tool {asked.tool!r} gave a text that is not Unicode; its author has to convert it"
+        message = f"tool {asked.tool!r} returned text that is not Unicode; convert it in the function"
         pipe.send({"failed": {"error_class": "execution_failed", "message": message, "code": "result_mapping_failed"}})
 
 

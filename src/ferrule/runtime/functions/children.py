@@ -132,7 +132,7 @@ class _Child:
                 start_new_session=True, limit=2**20,
             )  # fmt: skip
         except OSError as error:
-            message = f"no process can be started for the function: {error.strerror}"
+            message = f"cannot start a process for the function: {error.strerror}"
             raise ExecutionFailed("dependency_unavailable", message, code="process_not_started") from None
         return cls(process, mark)
 
@@ -160,7 +160,7 @@ class _Child:
         except (asyncio.IncompleteReadError, ConnectionError, BrokenPipeError):
             raise await self._explain_death(asked.tool) from None
         except msgspec.MsgspecError:
-            message = f"the process of tool {asked.tool!r} said something that is no answer"
+            message = f"the process of tool {asked.tool!r} sent something that is not an answer"
             raise ExecutionFailed("execution_failed", message, code="process_died") from None
 
     async def end(self) -> None:

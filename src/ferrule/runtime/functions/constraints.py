@@ -180,8 +180,10 @@ def _translate_constraint(key: str, value: object, annotation: object, place: st
 
 
 def _refuse_note(place: str, note: object) -> None:
-    advice = "check it in the function instead, or say it with msgspec.Meta(…)"
-    raise BindingError(f"{place} has the constraint {note!r}, which no schema says, so it would be lost; {advice}")
+    advice = "check it in the function instead, or write it as msgspec.Meta(…)"
+    raise BindingError(
+        f"{place} has the constraint {note!r}, which JSON Schema cannot express, so it would be lost; {advice}"
+    )
 
 
 def _list_kinds(annotation: object) -> Iterator[type]:

@@ -89,7 +89,7 @@ def _decode_custom(kind: Any, value: Any) -> object:
         return kind(value)
     if hasattr(kind, "model_validate"):  # pydantic
         return kind.model_validate(value)
-    raise NotImplementedError(f"nobody knows how to make a {kind} of JSON")
+    raise NotImplementedError(f"there is no conversion from JSON to {kind}")
 
 
 def _encode_custom(value: object) -> object:

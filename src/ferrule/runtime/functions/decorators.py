@@ -285,7 +285,7 @@ def _mark_exposed(
             "version",
             "risk",
         ):
-            raise BindingError(f"{format_label(function)}: {key!r} is nothing that a resource or a prompt can say")
+            raise BindingError(f"{format_label(function)}: {key!r} is not an option of a resource or a prompt")
     stated = ToolOptions(**{key: value for key, value in said.items() if value is not None}, **facts, **words, **rest)
     running = {key: options[key] for key in _RUNNING if key in options}
     return attach_mark(function, ExposedBinding(function, exposure, complete, stated=stated, **running))

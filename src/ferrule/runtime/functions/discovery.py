@@ -47,7 +47,7 @@ def _collect_bindings(source: object) -> Iterable[Binding]:
         return []
     if isinstance(source, Iterable) and not isinstance(source, str | bytes):
         return [binding for member in source for binding in _collect_bindings(member)]
-    raise BindingError(f"{source!r} is no tool; mark the function with @ferrule.tool, or give its module")
+    raise BindingError(f"{source!r} is not a tool; mark the function with @ferrule.tool, or pass its module")
 
 
 def _read_mark(value: object) -> object:

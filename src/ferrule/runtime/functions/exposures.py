@@ -72,7 +72,7 @@ def _iterate_messages(value: object) -> Iterable[JsonObject]:
         if isinstance(member, dict) and "role" in member:
             role, content = member["role"], member.get("content")
         if role not in _ROLES:
-            raise ValueError(f"{role!r} is no role; a message is of the user or the assistant")
+            raise ValueError(f"{role!r} is not a role; a message is the user's or the assistant's")
         for block in content if isinstance(content, list | tuple) else (content,):
             yield {"role": role, "content": _to_block(block)}
 

@@ -31,7 +31,7 @@ class ToolFailed(Exception):
         retry_after: float | None = None,
     ) -> None:
         if error_class not in ERROR_CLASSES:
-            raise ValueError(f"{error_class!r} is no error class; choose one of {', '.join(ERROR_CLASSES)}")
+            raise ValueError(f"{error_class!r} is not an error class; choose one of {', '.join(ERROR_CLASSES)}")
         super().__init__(message)
         self.message = message
         self.error_class: ErrorClass = error_class

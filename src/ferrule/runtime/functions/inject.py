@@ -91,9 +91,7 @@ def find_entry(annotation: object) -> str | None:
         asked = [note for note in get_args(annotation)[1:] if isinstance(note, Inject)]
         if asked:
             if not ENTRY.fullmatch(asked[0].entry):
-                raise BindingError(
-                    f"{asked[0].entry!r} is nothing that can be injected; name a service, or config.section"
-                )
+                raise BindingError(f"{asked[0].entry!r} cannot be injected; name a service, or config.section")
             return asked[0].entry
         return find_entry(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):

@@ -36,7 +36,7 @@ def locate_function(binding: Binding) -> IsolatedFunction:
     module = sys.modules.get(function.__module__)
     if function.__module__ == "__main__" or module is None:
         raise BindingError(
-            f"{label} cannot run in a process of its own: the program that is run is no module; move it into one"
+            f"{label} cannot run in a process of its own: the main program is not a module; move the function into one"
         )
     if getattr(module, function.__name__, None) is not function:
         raise BindingError(
@@ -46,7 +46,7 @@ def locate_function(binding: Binding) -> IsolatedFunction:
         raise BindingError(f"{label} cannot be both inline and in a process of its own; choose one")
     if binding.resume is not None:
         raise BindingError(
-            f"{label} cannot run in a process of its own: it goes on after waiting, which only works here"
+            f"{label} cannot run in a process of its own: it resumes after waiting, which works only in this process"
         )
     is_file = function.__module__.startswith(LOADED_FROM)
     return IsolatedFunction(function.__module__, function.__name__, str(module.__file__) if is_file else "")

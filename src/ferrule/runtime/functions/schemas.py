@@ -35,7 +35,7 @@ def make_input_schema(
     """Makes the schema of a function's arguments. Defaults are documented, never filled in. Raises BindingError."""
     if signature.takes_more:
         raise BindingError(
-            f"{format_label(function)} takes **names, so its arguments cannot be told; name and type them"
+            f"{format_label(function)} takes **names, so its arguments have no schema; name and type them"
         )
     for parameter in signature.parameters:
         _refuse_untyped(function, parameter)
@@ -65,7 +65,7 @@ def _refuse_untyped(function: Callable[..., object], parameter: FunctionParamete
     place = f"the parameter {parameter.name!r} of {format_label(function)}"
     if parameter.annotation is ABSENT:
         hint = "bind the method of an instance instead" if parameter.name == "self" else "write its type"
-        raise BindingError(f"{place} has no annotation, so its schema cannot be told; {hint}")
+        raise BindingError(f"{place} has no annotation, so it has no schema; {hint}")
 
 
 def _list_notes(annotation: object) -> tuple[object, ...]:

@@ -82,7 +82,9 @@ def _find_missing_files(root: Path, choices: ProjectChoices) -> Iterator[Finding
     named.append(("file", choices.file if choices.file != ProjectChoices().file else ""))
     for key, name in named:
         if name and not (root / name).exists():
-            yield Finding(UNREADABLE, ("policy", key), f"there is no file {name!r}", hint="write it, or mend the name")
+            yield Finding(
+                UNREADABLE, ("policy", key), f"there is no file {name!r}", hint="write it, or correct the name"
+            )
 
 
 def _list_own_files(root: Path, choices: ProjectChoices) -> Iterator[PolicyLocation]:

@@ -201,7 +201,7 @@ def refuse_unknown_groups(rules: Iterable[PolicyRule], policy: PolicySet) -> Non
         for name in rule.principal:
             if name.startswith(GROUP) and name.removeprefix(GROUP) not in policy.groups:
                 raise PolicyError(
-                    f"rule {rule.rule_id!r} ({rule.place}) is about {name}, which nobody defines; add it to [groups]"
+                    f"rule {rule.rule_id!r} ({rule.place}) is about {name}, which is not defined; add it to [groups]"
                 )
 
 

@@ -81,7 +81,7 @@ class _FactEvaluator:
             return written
         if isinstance(written, str) and written.startswith("classifier:"):
             return self._classify(fact, seen[-1], written.removeprefix("classifier:").strip())
-        return self._fail_closed(fact, f"nobody can answer {written!r}")
+        return self._fail_closed(fact, f"{written!r} cannot be evaluated")
 
     def _classify(self, fact: str, asked: str, name: str) -> bool:
         if name not in self._harmless:

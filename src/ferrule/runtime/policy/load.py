@@ -190,7 +190,7 @@ class RefusingPolicy:
         self.why = why
         self.text = f"# nothing is allowed: {why}\n"
         self.digest = hashlib.sha256(self.text.encode()).hexdigest()
-        message = f"the policy cannot be used, so nothing is allowed until it is mended: {why}"
+        message = f"the policy cannot be used, so nothing is allowed until it is fixed: {why}"
         self._ruling = Ruling("deny", message, "safety_check", is_policy_block=True)
 
     def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> _Refusal:

@@ -216,7 +216,7 @@ def _find_ask(frame: RulingContext, heard: CallEvidence, hits: list[CompiledRule
     requirement = join_demands([rule.demand for rule in asking], frame.groups, frame.expires_seconds)
     if requirement is None:
         names = " and ".join(repr(rule.rule_id) for rule in asking if rule.demand.approvers)
-        message = f"the rules {names} want approvers who have nobody in common, so nobody could say yes"
+        message = f"the rules {names} name approvers with nobody in common, so nobody could approve"
         return _Outcome("deny", message, "rule", asking[0])
     if asking:
         is_left = not (required or by_mode or notes) and all(rule.source != "policy_settings" for rule in asking)

@@ -239,7 +239,7 @@ def find_hold(subject: FilterSubject, filters: Sequence[Filter] = FILTERS) -> Ho
             objection = ask(subject)
         except Exception as error:
             name, kind = getattr(ask, "__name__", "a check"), type(error).__name__
-            return _block("policy_blocked", f"whether it can be used could not be told: {name} failed ({kind})")
+            return _block("policy_blocked", f"its availability is unknown: {name} failed ({kind})")
         if objection is not None:
             return objection
     return None

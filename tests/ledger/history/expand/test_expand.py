@@ -23,8 +23,8 @@ from tests.ledger.history.rows import (
     Writer,
     as_json,
     crashed,
+    encode_result,
     parked,
-    result_of,
     success,
 )
 
@@ -313,7 +313,7 @@ def test_events_fit_the_published_schema(ledger: Ledger) -> None:
 
 def test_results_keep_their_shape() -> None:
     ledger = Ledger()
-    payload = Payload(model_input=as_json({}), result=result_of([1, 2]))
+    payload = Payload(model_input=as_json({}), result=encode_result([1, 2]))
     writer = Writer(ledger, "inv_1").enter("planned", "selected", "arguments_ready", "running", "succeeded")
     writer.row("call", inputs=payload, status="succeeded")
     assert events_in(ledger, "full")[-2].data["content"] == [{"type": "text", "text": "[1, 2]"}]

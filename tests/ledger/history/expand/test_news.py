@@ -18,12 +18,12 @@ from ferrule.model.news import Fact, cancellations, facts_in, facts_of, progress
 from ferrule.model.progress import Progress
 from ferrule.model.retry import Attempt
 from ferrule.model.story import Story
-from tests.ledger.history.rows import NOON, SCENARIOS, SECRET, Ledger, Writer, result_of, success
+from tests.ledger.history.rows import NOON, SCENARIOS, SECRET, Ledger, Writer, encode_result, success
 
 SECOND = 1_000_000
 
 
-def said(number: int, **facts: Any) -> dict[str, Any]:
+def write_news(number: int, **facts: Any) -> dict[str, Any]:
     """A progress record as the pipeline writes it."""
     progress = Progress(
         invocation_id="inv_success", sequence=number, status="running", timestamp=NOON + number * SECOND, **facts
@@ -31,7 +31,7 @@ def said(number: int, **facts: Any) -> dict[str, Any]:
     return progress.to_record()
 
 
-def told(ledger: Ledger, level: Any = "standard") -> list[Event]:
+def list_events(ledger: Ledger, level: Any = "standard") -> list[Event]:
     return [event for row in ledger.rows for event in expand_row(row, source="shop", level=level)]
 
 
@@ -42,12 +42,12 @@ def story(ledger: Ledger) -> Story:
 def test_each_thing_is_an_event_of_its_call() -> None:
     """AT-206, AT-268: a request to cancel has an event, also when it came too late."""
     ledger = Ledger(first=7)
-    ledger.news("inv_success", "progress", said(1, percent=10), said(2, percent=60))
+    ledger.news("inv_success", "progress", write_news(1, percent=10), write_news(2, percent=60))
     success(ledger)
     ledger.news("inv_success", "cancel_requested", {"by": "ada", "abort_reason": "user_interruption"}, at=NOON + SECOND)
     ledger.news("inv_success", "cancel_failed", {"why": "too_late"})
     ledger.news("inv_success", "late_result", {"status": "succeeded"})
-    found = [event for event in told(ledger) if event.seq != 8]
+    found = [event for event in list_events(ledger) if event.seq != 8]
     assert [(event.event_id, event.event_type.removeprefix("tool.invocation.")) for event in found] == [
         ("evt_7_0", "progress"), ("evt_7_1", "progress"), ("evt_9_0", "cancel_requested"), ("evt_10_0", "cancel_failed"),
         ("evt_11_0", "late_result"),
@@ -70,12 +70,12 @@ def test_the_class_of_late_results_is_an_extension() -> None:
 def test_words_of_tools_and_people_are_told_at_full_level_alone() -> None:
     """AT-271: free text may quote an argument, and a part of a result is one."""
     ledger = Ledger()
-    words = said(1, message=SECRET, current_step=SECRET, percent=5.0, extra={"note": SECRET, "stdout_bytes": 9})
-    ledger.news("inv_1", "progress", words, {**said(2), "content": [{"type": "text", "text": SECRET}]})
+    words = write_news(1, message=SECRET, current_step=SECRET, percent=5.0, extra={"note": SECRET, "stdout_bytes": 9})
+    ledger.news("inv_1", "progress", words, {**write_news(2), "content": [{"type": "text", "text": SECRET}]})
     ledger.news("inv_1", "cancel_requested", {"by": "ada", "reason": SECRET})
-    late = Payload(result=result_of({"answer": SECRET}))
+    late = Payload(result=encode_result({"answer": SECRET}))
     ledger.news("inv_1", "late_result", {"status": "succeeded"}, payload=late)
-    standard, full = told(ledger), told(ledger, "full")
+    standard, full = list_events(ledger), list_events(ledger, "full")
     assert SECRET not in repr(standard)
     assert [event.event_id for event in standard] == [event.event_id for event in full]
     assert standard[0].data["stdout_bytes"] == 9
@@ -83,21 +83,21 @@ def test_words_of_tools_and_people_are_told_at_full_level_alone() -> None:
     assert full[1].data["content"] == [{"type": "text", "text": SECRET}]
     assert full[2].data["reason"] == SECRET
     assert full[3].data["structured_content"] == {"answer": SECRET}
-    assert told(ledger, "none") == []
+    assert list_events(ledger, "none") == []
 
 
 def test_whoever_replays_events_is_not_led_astray_by_news() -> None:
     """AT-273: what a tool says moves no call."""
     ledger = Ledger()
     success(ledger)
-    alone = replay_events(event.to_record() for event in told(ledger, "full"))
+    alone = replay_events(event.to_record() for event in list_events(ledger, "full"))
     lies = {"sequence": 1, "transitions": [{"to": "failed", "at": "never"}], "status": "failed"}
     mixed = Ledger()
     mixed.news("inv_success", "progress", lies, tool="kb.search")
     success(mixed)
     for outcome in ("cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result"):
         mixed.news("inv_success", outcome, lies)
-    assert replay_events(event.to_record() for event in told(mixed, "full")) == alone
+    assert replay_events(event.to_record() for event in list_events(mixed, "full")) == alone
 
 
 def test_classes_of_a_newer_ferrule_are_passed_over() -> None:
@@ -108,7 +108,7 @@ def test_classes_of_a_newer_ferrule_are_passed_over() -> None:
         {"at": "noon", "event": "tool.invocation.progress", "data": ["no", "members"]},
     ]
     ledger.add(Entry("news", "inv_1", NOON, "t", "progress", NewsBody(happened)))
-    assert [(event.time, event.data) for event in told(ledger)] == [(NOON, {}), (NOON, {})]
+    assert [(event.time, event.data) for event in list_events(ledger)] == [(NOON, {}), (NOON, {})]
 
 
 anything = st.recursive(
@@ -124,7 +124,7 @@ def test_whatever_a_tool_says_can_be_read(facts: dict[str, Any]) -> None:
     success(ledger)
     ledger.news("inv_success", "progress", {**facts, "sequence": 1})
     ledger.news("inv_success", "cancel_requested", facts)
-    for event in told(ledger, "full"):
+    for event in list_events(ledger, "full"):
         assert msgspec.json.encode(event.to_record())
         json.dumps(event.to_record())
     assert msgspec.json.encode(story(ledger).to_record())
@@ -134,8 +134,8 @@ def test_the_story_has_progress_in_the_order_of_its_numbers() -> None:
     """AT-198, AT-199"""
     ledger = Ledger()
     success(ledger)
-    ledger.news("inv_success", "progress", said(3), said(2, message="half"))
-    ledger.news("inv_success", "progress", said(1))
+    ledger.news("inv_success", "progress", write_news(3), write_news(2, message="half"))
+    ledger.news("inv_success", "progress", write_news(1))
     found = story(ledger)
     assert [record["sequence"] for record in found.progress] == [1, 2, 3]
     assert found.progress[1]["message"] == "half"
@@ -213,7 +213,7 @@ def test_late_results_are_told_apart_from_the_result() -> None:
     """AT-177: recorded, not delivered."""
     ledger = Ledger()
     SCENARIOS["canceled"](ledger)
-    row = ledger.news("inv_canceled", "late_result", {"status": "succeeded"}, payload=Payload(result=result_of(7)))
+    row = ledger.news("inv_canceled", "late_result", {"status": "succeeded"}, payload=Payload(result=encode_result(7)))
     found = story(ledger)
     assert found.result is None
     (late,) = found.late_results
@@ -252,11 +252,11 @@ def test_notes_of_the_story() -> None:
 def test_parts_of_a_result_can_be_erased_from_progress() -> None:
     """AT-101, AT-218: they stand in the payload; what was told besides stays."""
     happened = [
-        {"at": NOON, "event": "tool.invocation.progress", "data": said(1)},
+        {"at": NOON, "event": "tool.invocation.progress", "data": write_news(1)},
         {
             "at": NOON,
             "event": "tool.invocation.progress",
-            "data": {**said(2), "content": [{"type": "text", "text": SECRET}]},
+            "data": {**write_news(2), "content": [{"type": "text", "text": SECRET}]},
         },
     ]
     body, payload = progress_row(happened, 2)
@@ -264,8 +264,8 @@ def test_parts_of_a_result_can_be_erased_from_progress() -> None:
     ledger = Ledger()
     row = ledger.add(Entry("news", "inv_1", NOON, "t", "progress", body, payload))
     assert [fact.data.get("content") for fact in facts_in(row)] == [None, [{"type": "text", "text": SECRET}]]
-    assert SECRET not in repr(told(ledger))
-    assert SECRET in repr(told(ledger, "full"))
+    assert SECRET not in repr(list_events(ledger))
+    assert SECRET in repr(list_events(ledger, "full"))
     erased = msgspec.structs.replace(row, payload=None, is_erased=True)
     assert [fact.data["sequence"] for fact in facts_in(erased)] == [1, 2]
     assert SECRET not in repr(facts_in(erased))

@@ -9,7 +9,7 @@ from ferrule.contracts.store import CallsWanted, CommitCondition, EndingCount
 from ferrule.errors import LedgerUnavailable
 from ferrule.ledger.stores.memory.ledger import MemoryLedger
 from ferrule.model.journal import Entry
-from tests.ledger.stores.making import AT, ended, entry, news, running, switch
+from tests.ledger.stores.entries import AT, make_ended, make_entry, make_news, make_running, make_switch
 
 MINUTE = 60_000_000
 
@@ -23,7 +23,11 @@ def ledger_of(*entries: Entry) -> MemoryLedger:
 
 def test_rows_of_a_call_and_its_news_are_kept_apart() -> None:
     ledger = ledger_of(
-        running("a", "here"), news("a", "progress"), entry("b"), news("a", "cancel_requested"), ended("a")
+        make_running("a", "here"),
+        make_news("a", "progress"),
+        make_entry("b"),
+        make_news("a", "cancel_requested"),
+        make_ended("a"),
     )
     assert [row.seq for row in ledger.rows_of("a")] == [2, 6]
     assert [row.seq for row in ledger.news_of("a", 0)] == [3, 5]
@@ -33,7 +37,7 @@ def test_rows_of_a_call_and_its_news_are_kept_apart() -> None:
 
 
 def test_rows_are_found_backwards_by_kind_tool_and_outcome() -> None:
-    ledger = ledger_of(entry("a"), entry("b", tool="demo.pay", outcome="failed"), entry("c"))
+    ledger = ledger_of(make_entry("a"), make_entry("b", tool="demo.pay", outcome="failed"), make_entry("c"))
 
     def seqs(
         before: int | None, limit: int = 9, *kinds: str, tool: str | None = None, outcome: str | None = None
@@ -50,10 +54,10 @@ def test_rows_are_found_backwards_by_kind_tool_and_outcome() -> None:
 
 def test_calls_are_found_by_their_first_row_and_judged_by_their_last() -> None:
     ledger = ledger_of(
-        running("a", "here"),
-        entry("b", body={"who": "zebra"}),
-        ended("a"),
-        entry("c", tool="demo.pay", outcome="failed"),
+        make_running("a", "here"),
+        make_entry("b", body={"who": "zebra"}),
+        make_ended("a"),
+        make_entry("c", tool="demo.pay", outcome="failed"),
     )
 
     def calls(**wanted: object) -> list[str]:
@@ -69,7 +73,10 @@ def test_calls_are_found_by_their_first_row_and_judged_by_their_last() -> None:
 
 def test_endings_are_counted_by_stretches_of_time() -> None:
     ledger = ledger_of(
-        entry("a", at=AT), entry("b", at=AT + 1), entry("c", at=AT + 2, outcome="failed"), entry("d", at=AT + MINUTE)
+        make_entry("a", at=AT),
+        make_entry("b", at=AT + 1),
+        make_entry("c", at=AT + 2, outcome="failed"),
+        make_entry("d", at=AT + MINUTE),
     )
     assert ledger.endings(0, 99, MINUTE, "") == [
         EndingCount(AT, "failed", 1), EndingCount(AT, "succeeded", 2), EndingCount(AT + MINUTE, "succeeded", 1),
@@ -79,16 +86,16 @@ def test_endings_are_counted_by_stretches_of_time() -> None:
 
 
 def test_a_row_that_everybody_must_hear_of_is_another_generation() -> None:
-    ledger = ledger_of(entry("a"))
+    ledger = ledger_of(make_entry("a"))
     before = ledger.generation
-    ledger.append(switch("demo.pay", "off"), CommitCondition())
+    ledger.append(make_switch("demo.pay", "off"), CommitCondition())
     assert ledger.generation == before + 1
-    assert ledger.append(running("b", "here"), CommitCondition(is_on=True)).outcome == "switched_off"
+    assert ledger.append(make_running("b", "here"), CommitCondition(is_on=True)).outcome == "switched_off"
 
 
 def test_an_entry_that_cannot_be_stored_leaves_the_ledger_as_it_was() -> None:
-    ledger = ledger_of(entry("a"))
+    ledger = ledger_of(make_entry("a"))
     tail = ledger.tail
     with pytest.raises(LedgerUnavailable, match="cannot be stored"):
-        ledger.append(entry("b", at=2**70), CommitCondition())
+        ledger.append(make_entry("b", at=2**70), CommitCondition())
     assert ledger.tail == tail and len(ledger.rows) == 2

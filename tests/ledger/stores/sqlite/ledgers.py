@@ -14,14 +14,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.ledger.stores.sqlite.store import SqliteStore
-from tests.ledger.stores.making import entry
+from tests.ledger.stores.entries import make_entry
 
 KEY = Ed25519PrivateKey.generate()
 WAIT = 20.0
 
 
 @asynccontextmanager
-async def opened(path: Path, **settings: Any) -> AsyncIterator[SqliteStore]:
+async def open_store(path: Path, **settings: Any) -> AsyncIterator[SqliteStore]:
     """A ledger, open until the end of the block."""
     store = SqliteStore(path, settings.pop("key", KEY), **settings)
     await store.open()
@@ -31,7 +31,7 @@ async def opened(path: Path, **settings: Any) -> AsyncIterator[SqliteStore]:
         await store.aclose()
 
 
-def run(story: Callable[[], Awaitable[None]]) -> None:
+def run_bounded(story: Callable[[], Awaitable[None]]) -> None:
     """Tell a story within bounds."""
 
     async def bounded() -> None:
@@ -40,29 +40,29 @@ def run(story: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(bounded())
 
 
-def make(path: Path, *calls: str) -> None:
+def make_ledger(path: Path, *calls: str) -> None:
     """A ledger with a row for each call."""
 
     async def story() -> None:
-        async with opened(path) as store:
+        async with open_store(path) as store:
             for call in calls:
-                await store.commit(entry(call))
+                await store.commit(make_entry(call))
 
-    run(story)
+    run_bounded(story)
 
 
-def refused(path: Path, message: str, **settings: Any) -> None:
+def check_refused(path: Path, message: str, **settings: Any) -> None:
     """Opening a ledger fails with this message."""
 
     async def story() -> None:
         with pytest.raises(LedgerError, match=message):
-            async with opened(path, **settings):
+            async with open_store(path, **settings):
                 pass
 
-    run(story)
+    run_bounded(story)
 
 
-def change(path: Path, *statements: str) -> None:
+def change_file(path: Path, *statements: str) -> None:
     """Write to the file behind the ledger's back."""
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in statements:
@@ -70,11 +70,11 @@ def change(path: Path, *statements: str) -> None:
     connection.close()
 
 
-async def until_written(store: SqliteStore, call: str) -> None:
+async def retry_until_written(store: SqliteStore, call: str) -> None:
     """Try until it works; the test's own time limit ends it otherwise."""
     while True:
         try:
-            await store.commit(entry(call))
+            await store.commit(make_entry(call))
             return
         except LedgerUnavailable:
             await asyncio.sleep(0.02)

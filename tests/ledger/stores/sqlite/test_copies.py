@@ -9,20 +9,20 @@ import pytest
 
 from ferrule.errors import LedgerError
 from ferrule.ledger.stores.sqlite.copies import copy_ledger, drop_log, list_users, put_in_place, remove, set_aside
-from tests.ledger.stores.making import check_file, entry
-from tests.ledger.stores.sqlite.ledgers import make, opened, run
+from tests.ledger.stores.entries import check_file, make_entry
+from tests.ledger.stores.sqlite.ledgers import make_ledger, open_store, run_bounded
 
 
 def test_a_copy_of_an_open_ledger_is_whole_and_its_owners_alone(tmp_path: Path) -> None:
     path, target = tmp_path / "ledger.db", tmp_path / "backup.db"
 
     async def story() -> None:
-        async with opened(path) as store:
-            await store.commit(entry("a"))
+        async with open_store(path) as store:
+            await store.commit(make_entry("a"))
             put_in_place(copy_ledger(path, target), target)
-            await store.commit(entry("b"))
+            await store.commit(make_entry("b"))
 
-    run(story)
+    run_bounded(story)
     assert check_file(target) == ["", "a"]
     assert check_file(path) == ["", "a", "b"]
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -41,7 +41,7 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 def test_what_is_set_aside_keeps_its_rows_with_their_log(tmp_path: Path) -> None:
     path, aside = tmp_path / "ledger.db", tmp_path / "aside.db"
-    make(path, "a")
+    make_ledger(path, "a")
     log = Path(f"{path}-wal")
     log.write_bytes(b"")
     set_aside(path, aside)
@@ -62,9 +62,9 @@ def test_whoever_has_the_ledger_open_is_named(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
 
     async def story() -> None:
-        async with opened(path) as store:
+        async with open_store(path) as store:
             assert list_users(tmp_path / "instances") == [store.instance]
 
     assert list_users(tmp_path / "instances") == []
-    run(story)
+    run_bounded(story)
     assert list_users(tmp_path / "instances") == []

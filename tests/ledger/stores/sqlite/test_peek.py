@@ -5,23 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from ferrule.ledger.stores.sqlite.peek import NewestCall, find_newest_calls
-from tests.ledger.stores.making import ended, entry, parked, running
-from tests.ledger.stores.sqlite.ledgers import opened, run
+from tests.ledger.stores.entries import make_ended, make_entry, make_parked, make_running
+from tests.ledger.stores.sqlite.ledgers import open_store, run_bounded
 
 
 def fill(path: Path) -> None:
     async def story() -> None:
-        async with opened(path) as store:
+        async with open_store(path) as store:
             for one in (
-                entry("inv_1"),
-                parked("inv_2"),
-                running("inv_3", store.instance),
-                ended("inv_3"),
-                parked("job_4"),
+                make_entry("inv_1"),
+                make_parked("inv_2"),
+                make_running("inv_3", store.instance),
+                make_ended("inv_3"),
+                make_parked("job_4"),
             ):
                 await store.commit(one)
 
-    run(story)
+    run_bounded(story)
 
 
 def test_the_newest_calls_come_first_and_no_more_than_were_asked_for(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from ferrule.contracts.ledger import RawRow, SourceDamaged
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.ledger.stores.sqlite.raw import SqliteSource, connect, ledger_errors
 from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
-from tests.ledger.stores.making import AT, ended, entry, news, running
-from tests.ledger.stores.sqlite.ledgers import change, make, opened, run
+from tests.ledger.stores.entries import AT, make_ended, make_entry, make_news, make_running
+from tests.ledger.stores.sqlite.ledgers import change_file, make_ledger, open_store, run_bounded
 
 
 @pytest.fixture
@@ -21,12 +21,18 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "ledger.db"
 
     async def story() -> None:
-        async with opened(path, clock=lambda: AT - 1) as store:
-            late = news("a", "late_result", at=AT + 9)
-            for one in (running("a", "x"), news("a", "progress"), entry("b", at=AT + 5), ended("a"), late):
+        async with open_store(path, clock=lambda: AT - 1) as store:
+            late = make_news("a", "late_result", at=AT + 9)
+            for one in (
+                make_running("a", "x"),
+                make_news("a", "progress"),
+                make_entry("b", at=AT + 5),
+                make_ended("a"),
+                late,
+            ):
                 await store.commit(one)
 
-    run(story)
+    run_bounded(story)
     return path
 
 
@@ -52,7 +58,7 @@ def test_calls_come_in_the_order_of_their_last_row_and_rows_are_found_by_time(pa
 def test_what_others_write_meanwhile_is_not_seen(path: Path) -> None:
     with SqliteSource(path) as source:
         assert source.find_bounds() == (1, 6)
-        change(path, "DELETE FROM journal WHERE seq > 3")
+        change_file(path, "DELETE FROM journal WHERE seq > 3")
         assert source.find_bounds() == (1, 6)
     with SqliteSource(path) as source:
         assert source.find_bounds() == (1, 3)
@@ -61,7 +67,7 @@ def test_what_others_write_meanwhile_is_not_seen(path: Path) -> None:
 def test_only_rows_after_an_end_that_are_no_news_are_too_late(path: Path) -> None:
     with SqliteSource(path) as source:
         assert list(source.rows_after_the_end()) == []
-    change(path, "UPDATE journal SET kind = 3 WHERE seq = 6")
+    change_file(path, "UPDATE journal SET kind = 3 WHERE seq = 6")
     with SqliteSource(path) as source:
         assert list(source.rows_after_the_end()) == [("a", 6)]
 
@@ -79,13 +85,13 @@ def test_only_rows_after_an_end_that_are_no_news_are_too_late(path: Path) -> Non
 def test_what_the_schema_has_too_much_or_too_little_is_told(path: Path, statement: str, said: str) -> None:
     with SqliteSource(path) as source:
         assert list(source.defects()) == list(source.damage()) == []
-    change(path, statement)
+    change_file(path, statement)
     with SqliteSource(path) as source:
         assert said in "\n".join(source.defects())
 
 
 def test_a_view_does_not_stand_in_for_a_table(path: Path) -> None:
-    change(path, "ALTER TABLE switches RENAME TO old", "CREATE VIEW switches AS SELECT 'x' AS tool_id, 1 AS seq")
+    change_file(path, "ALTER TABLE switches RENAME TO old", "CREATE VIEW switches AS SELECT 'x' AS tool_id, 1 AS seq")
     with SqliteSource(path) as source, pytest.raises(SourceDamaged, match="the table switches is not there"):
         list(source.table("switches"))
 
@@ -102,7 +108,7 @@ def test_what_is_no_ledger_is_refused_in_words(tmp_path: Path) -> None:
 
 def test_a_ledger_that_another_process_holds_is_told_as_that(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    make(path)
+    make_ledger(path)
     holding, waiting = (sqlite3.connect(path, isolation_level=None, timeout=0) for _ in range(2))
     holding.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerUnavailable, match="in use by another process"), ledger_errors(path):

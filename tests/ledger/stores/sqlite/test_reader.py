@@ -6,13 +6,13 @@ import sqlite3
 from pathlib import Path
 
 from ferrule.ledger.stores.sqlite.reader import CANCEL_REQUESTS
-from tests.ledger.stores.making import entry
-from tests.ledger.stores.sqlite.ledgers import make, opened, run
+from tests.ledger.stores.entries import make_entry
+from tests.ledger.stores.sqlite.ledgers import make_ledger, open_store, run_bounded
 
 
 def test_requests_to_cancel_are_found_without_looking_at_other_rows(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    make(path, "a")
+    make_ledger(path, "a")
     connection = sqlite3.connect(path)
     plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT * FROM journal {CANCEL_REQUESTS}", (0,)).fetchall()
     connection.close()
@@ -22,12 +22,12 @@ def test_requests_to_cancel_are_found_without_looking_at_other_rows(tmp_path: Pa
 def test_the_last_row_of_a_rare_kind_is_found_without_looking_at_other_rows(tmp_path: Path) -> None:
     """However many calls a ledger has, opening it takes as long."""
     path = tmp_path / "ledger.db"
-    make(path, "a")
+    make_ledger(path, "a")
     asked: list[str] = []
 
     async def story() -> None:
-        async with opened(path) as store:
-            await store.commit(entry("", kind="policy"))
+        async with open_store(path) as store:
+            await store.commit(make_entry("", kind="policy"))
             store._reader._get_connection().set_trace_callback(asked.append)
             (found,) = await store.rows_before(None, 1, kinds=("policy",))
             assert found.kind == "policy"
@@ -37,7 +37,7 @@ def test_the_last_row_of_a_rare_kind_is_found_without_looking_at_other_rows(tmp_
             ]
             assert [row.kind for row in await store.rows_before(None, kinds=("call", "policy"))] == ["policy", "call"]
 
-    run(story)
+    run_bounded(story)
     connection = sqlite3.connect(path)
     plans = [connection.execute(f"EXPLAIN QUERY PLAN {question}").fetchall() for question in asked]
     connection.close()

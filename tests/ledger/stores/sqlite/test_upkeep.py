@@ -12,17 +12,17 @@ from ferrule.ledger.chain import compute_commitment
 from ferrule.ledger.stores.sqlite.connection import LedgerKeys
 from ferrule.ledger.stores.sqlite.upkeep import Upkeep, contains_any
 from ferrule.model.journal import Entry
-from tests.ledger.stores.making import AT, check_file, ended, entry, news, parked, running
-from tests.ledger.stores.sqlite.ledgers import KEY, opened, run
+from tests.ledger.stores.entries import AT, check_file, make_ended, make_entry, make_news, make_parked, make_running
+from tests.ledger.stores.sqlite.ledgers import KEY, open_store, run_bounded
 
 
 def fill(path: Path, *entries: Entry) -> None:
     async def story() -> None:
-        async with opened(path, clock=lambda: AT - 1) as store:
+        async with open_store(path, clock=lambda: AT - 1) as store:
             for one in entries:
                 await store.commit(one)
 
-    run(story)
+    run_bounded(story)
 
 
 def upkeep_of(path: Path) -> Upkeep:
@@ -31,7 +31,7 @@ def upkeep_of(path: Path) -> Upkeep:
 
 def test_a_row_that_is_added_follows_the_last_and_is_signed(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    fill(path, entry("a"))
+    fill(path, make_entry("a"))
     with upkeep_of(path) as upkeep, upkeep.writing() as tail:
         assert tail.seq == 2 and upkeep.ledger.startswith("ldg_")
         assert upkeep.append(Entry("erased", "", AT - 50, "", "", {"rows": []})) == 3
@@ -40,7 +40,7 @@ def test_a_row_that_is_added_follows_the_last_and_is_signed(tmp_path: Path) -> N
 
 def test_what_goes_wrong_half_way_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    fill(path, entry("a"))
+    fill(path, make_entry("a"))
     with upkeep_of(path) as upkeep:
         with pytest.raises(RuntimeError), upkeep.writing():
             upkeep.destroy_payloads([2])
@@ -53,7 +53,7 @@ def test_what_goes_wrong_half_way_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_destroyed_payload_leaves_its_commitment_and_no_bytes(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    fill(path, entry("a"), entry("b"))
+    fill(path, make_entry("a"), make_entry("b"))
     with upkeep_of(path) as upkeep:
         (before,) = upkeep.rows_of("a")
         assert before.payload is not None
@@ -71,11 +71,11 @@ def test_rows_are_removed_with_their_keys_but_for_those_of_calls_that_went_on(tm
     path = tmp_path / "ledger.db"
     fill(
         path,
-        running("old", "x", key=b"k1", input_digest=b"d"),
-        ended("old"),
-        running("long", "x", key=b"k2", input_digest=b"d", counted_run="r1"),
-        news("old", "late_result"),
-        ended("long", counted_run="r1"),
+        make_running("old", "x", key=b"k1", input_digest=b"d"),
+        make_ended("old"),
+        make_running("long", "x", key=b"k2", input_digest=b"d", counted_run="r1"),
+        make_news("old", "late_result"),
+        make_ended("long", counted_run="r1"),
     )
     with upkeep_of(path) as upkeep:
         assert [key[0] for key in upkeep.list_kept_keys(4)] == [b"k2"]
@@ -89,7 +89,7 @@ def test_rows_are_removed_with_their_keys_but_for_those_of_calls_that_went_on(tm
 
 def test_how_far_rows_may_be_removed_is_known(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    fill(path, entry("a", at=AT), parked("b", tool_id="demo.pay"), entry("c", at=AT + 10))
+    fill(path, make_entry("a", at=AT), make_parked("b", tool_id="demo.pay"), make_entry("c", at=AT + 10))
     with upkeep_of(path) as upkeep:
         assert upkeep.open_calls() == {"b": "awaiting_approval"}
         assert upkeep.first_row_of_open_calls() == 3
@@ -98,7 +98,7 @@ def test_how_far_rows_may_be_removed_is_known(tmp_path: Path) -> None:
 
 def test_a_ledger_whose_last_row_was_cut_off_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    fill(path, entry("a"))
+    fill(path, make_entry("a"))
     connection = sqlite3.connect(path)
     with connection:
         connection.execute("DELETE FROM journal WHERE seq = 2")

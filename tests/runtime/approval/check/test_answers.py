@@ -19,13 +19,13 @@ from ferrule.runtime.approval.check import (
     compute_binding,
     why_unsatisfied,
 )
-from tests.runtime.approval.requests import HOUR, INPUT, KEY, START, answer, request
+from tests.runtime.approval.requests import HOUR, INPUT, KEY, START, make_answer, make_request
 
 NOW = START + HOUR // 2
 NAMES = st.sampled_from(["ada", "bob", "carl", "dora", "eve"])
 
 
-def judged(
+def judge(
     asked: ApprovalRequest, answers: Sequence[Answer], *, call_input: bytes = INPUT, now: int = NOW
 ) -> ApprovalSatisfied | ApprovalUnsatisfied:
     return check_approval(asked, answers, binding=compute_binding(KEY, asked, call_input), key=KEY, now=now)
@@ -37,125 +37,125 @@ def flaw(verdict: ApprovalSatisfied | ApprovalUnsatisfied) -> str | None:
 
 def test_one_yes_is_enough_where_one_is_asked_for() -> None:
     """AT-128: an ask is answered by an authority."""
-    asked = request()
-    verdict = judged(asked, [answer(asked)])
+    asked = make_request()
+    verdict = judge(asked, [make_answer(asked)])
     assert isinstance(verdict, ApprovalSatisfied)
     assert verdict.people == ("ada",)
     binding = compute_binding(KEY, asked, INPUT)
-    assert why_unsatisfied(asked, [answer(asked)], binding=binding, key=KEY, now=NOW) is None
+    assert why_unsatisfied(asked, [make_answer(asked)], binding=binding, key=KEY, now=NOW) is None
 
 
 def test_nothing_runs_before_somebody_answered() -> None:
     """AT-96: an ask cannot be skipped."""
-    assert flaw(judged(request(), [])) == "too_few"
+    assert flaw(judge(make_request(), [])) == "too_few"
 
 
 def test_a_rejection_among_the_answers_closes_the_door() -> None:
-    asked = request()
-    assert flaw(judged(asked, [answer(asked), answer(asked, "bob", verdict="reject")])) == "rejected"
+    asked = make_request()
+    assert flaw(judge(asked, [make_answer(asked), make_answer(asked, "bob", verdict="reject")])) == "rejected"
 
 
 @pytest.mark.parametrize("now", [START + HOUR, START + HOUR + 1, START + 1000 * HOUR])
 def test_an_expired_approval_opens_nothing(now: int) -> None:
     """AT-141: an expired allow does not authorise a later start."""
-    asked = request()
-    assert flaw(judged(asked, [answer(asked)], now=now)) == "expired"
-    assert isinstance(judged(asked, [answer(asked)], now=START + HOUR - 1), ApprovalSatisfied)
+    asked = make_request()
+    assert flaw(judge(asked, [make_answer(asked)], now=now)) == "expired"
+    assert isinstance(judge(asked, [make_answer(asked)], now=START + HOUR - 1), ApprovalSatisfied)
 
 
 @pytest.mark.parametrize("at", [START - 1, START + HOUR])
 def test_an_answer_from_outside_the_time_of_the_request_does_not_count(at: int) -> None:
-    asked = request()
-    assert flaw(judged(asked, [answer(asked, answered_at=at)])) == "expired"
+    asked = make_request()
+    assert flaw(judge(asked, [make_answer(asked, answered_at=at)])) == "expired"
 
 
 def test_the_channel_that_made_the_call_never_approves_it() -> None:
-    asked = request()
-    assert flaw(judged(asked, [answer(asked, channel="token:agent")])) == "own_channel"
+    asked = make_request()
+    assert flaw(judge(asked, [make_answer(asked, channel="token:agent")])) == "own_channel"
 
 
 def test_elicitation_counts_where_the_policy_names_the_channel() -> None:
-    asked = request(Requirement(channels=("token:agent",)))
-    assert isinstance(judged(asked, [answer(asked, channel="token:agent")]), ApprovalSatisfied)
+    asked = make_request(Requirement(channels=("token:agent",)))
+    assert isinstance(judge(asked, [make_answer(asked, channel="token:agent")]), ApprovalSatisfied)
 
 
 def test_the_requester_may_be_ruled_out_however_they_are_spelt() -> None:
-    asked = request(Requirement(not_requester=True))
+    asked = make_request(Requirement(not_requester=True))
     for name in ("alice", "Alice", " ALICE ", "ａｌｉｃｅ"):
-        assert flaw(judged(asked, [answer(asked, name)])) == "requester"
-    assert isinstance(judged(request(), [answer(request(), "alice")]), ApprovalSatisfied)
+        assert flaw(judge(asked, [make_answer(asked, name)])) == "requester"
+    assert isinstance(judge(make_request(), [make_answer(make_request(), "alice")]), ApprovalSatisfied)
 
 
 def test_whoever_holds_the_credential_is_a_requester_like_whom_the_call_is_for() -> None:
-    asked = request(Requirement(not_requester=True), holder="Grace")
-    assert [flaw(judged(asked, [answer(asked, name)])) for name in ("alice", "grace")] == ["requester"] * 2
-    assert isinstance(judged(asked, [answer(asked, "ada")]), ApprovalSatisfied)
-    free = request(holder="grace")
-    assert isinstance(judged(free, [answer(free, "grace")]), ApprovalSatisfied)
+    asked = make_request(Requirement(not_requester=True), holder="Grace")
+    assert [flaw(judge(asked, [make_answer(asked, name)])) for name in ("alice", "grace")] == ["requester"] * 2
+    assert isinstance(judge(asked, [make_answer(asked, "ada")]), ApprovalSatisfied)
+    free = make_request(holder="grace")
+    assert isinstance(judge(free, [make_answer(free, "grace")]), ApprovalSatisfied)
     forged = msgspec.structs.replace(asked, holder=msgspec.UNSET)
-    assert flaw(judged(forged, [answer(forged, "grace")])) == "unsealed_request"
+    assert flaw(judge(forged, [make_answer(forged, "grace")])) == "unsealed_request"
 
 
 def test_a_request_that_names_no_holder_is_written_as_those_before_there_were_any() -> None:
     """So that seals of calls that wait since then still hold."""
-    assert b"holder" not in msgspec.json.encode(request())
-    assert b"holder" not in msgspec.msgpack.encode(request())
+    assert b"holder" not in msgspec.json.encode(make_request())
+    assert b"holder" not in msgspec.msgpack.encode(make_request())
 
 
 def test_only_named_people_and_groups_approve() -> None:
-    asked = request(Requirement(approvers=("ada", "group:finance")))
-    assert isinstance(judged(asked, [answer(asked)]), ApprovalSatisfied)
-    assert isinstance(judged(asked, [answer(asked, "bob", groups=("finance",))]), ApprovalSatisfied)
-    assert flaw(judged(asked, [answer(asked, "bob", groups=("sales",))])) == "not_an_approver"
-    assert flaw(judged(asked, [answer(asked, "group:finance")])) == "not_an_approver", "a person with an odd name"
+    asked = make_request(Requirement(approvers=("ada", "group:finance")))
+    assert isinstance(judge(asked, [make_answer(asked)]), ApprovalSatisfied)
+    assert isinstance(judge(asked, [make_answer(asked, "bob", groups=("finance",))]), ApprovalSatisfied)
+    assert flaw(judge(asked, [make_answer(asked, "bob", groups=("sales",))])) == "not_an_approver"
+    assert flaw(judge(asked, [make_answer(asked, "group:finance")])) == "not_an_approver", "a person with an odd name"
 
 
 def test_an_approval_of_one_input_does_not_open_for_another() -> None:
-    asked = request()
-    assert flaw(judged(asked, [answer(asked)], call_input=b'{"amount":6}')) == "changed"
+    asked = make_request()
+    assert flaw(judge(asked, [make_answer(asked)], call_input=b'{"amount":6}')) == "changed"
 
 
 def test_an_edit_voids_the_first_of_two_approvals() -> None:
     """AT-139 with two people: what the first approved is not what would run."""
-    asked = request(Requirement(people=2))
+    asked = make_request(Requirement(people=2))
     edited = b'{"amount":4}'
-    answers = [answer(asked, "ada"), answer(asked, "bob", call_input=edited)]
-    assert flaw(judged(asked, answers, call_input=edited)) == "too_few"
-    answers.append(answer(asked, "ada", call_input=edited))
-    assert isinstance(judged(asked, answers, call_input=edited), ApprovalSatisfied)
+    answers = [make_answer(asked, "ada"), make_answer(asked, "bob", call_input=edited)]
+    assert flaw(judge(asked, answers, call_input=edited)) == "too_few"
+    answers.append(make_answer(asked, "ada", call_input=edited))
+    assert isinstance(judge(asked, answers, call_input=edited), ApprovalSatisfied)
 
 
 def test_an_edit_back_does_not_revive_what_an_edit_voided() -> None:
-    asked = request(Requirement(people=2))
-    there, back = answer(asked, "bob", call_input=b"{}"), answer(asked, "carl")
-    assert flaw(judged(asked, [answer(asked, "ada"), there, back])) == "too_few"
+    asked = make_request(Requirement(people=2))
+    there, back = make_answer(asked, "bob", call_input=b"{}"), make_answer(asked, "carl")
+    assert flaw(judge(asked, [make_answer(asked, "ada"), there, back])) == "too_few"
 
 
 @given(st.integers(1, 4), st.lists(NAMES, max_size=6))
 def test_it_takes_as_many_different_people_as_are_demanded(people: int, names: list[str]) -> None:
-    asked = request(Requirement(people=people))
-    verdict = judged(asked, [answer(asked, name) for name in names])
+    asked = make_request(Requirement(people=people))
+    verdict = judge(asked, [make_answer(asked, name) for name in names])
     assert isinstance(verdict, ApprovalSatisfied) == (len(set(names)) >= people)
 
 
 @given(st.text(min_size=1, max_size=8), st.text(min_size=1, max_size=8))
 def test_no_answer_works_for_another_invocation(one: str, other: str) -> None:
     assume(one != other)
-    first, second = request(invocation_id=one), request(invocation_id=other)
-    assert flaw(judged(second, [answer(first)])) == "foreign_answer"
+    first, second = make_request(invocation_id=one), make_request(invocation_id=other)
+    assert flaw(judge(second, [make_answer(first)])) == "foreign_answer"
 
 
 @given(st.binary(min_size=1, max_size=40).filter(lambda other: other != KEY))
 def test_no_other_key_seals_an_answer_or_a_request(other: bytes) -> None:
-    asked = request()
-    assert flaw(judged(asked, [seal_record(other, answer(asked))])) == "unsealed_answer"
-    assert flaw(judged(seal_record(other, asked), [answer(asked)])) == "unsealed_request"
+    asked = make_request()
+    assert flaw(judge(asked, [seal_record(other, make_answer(asked))])) == "unsealed_answer"
+    assert flaw(judge(seal_record(other, asked), [make_answer(asked)])) == "unsealed_request"
 
 
 def test_the_other_purposes_of_a_request_open_nothing() -> None:
     for purpose in ("outcome", "input"):
-        asked = request(purpose=purpose)
-        assert flaw(judged(asked, [answer(asked)])) == "wrong_purpose"
+        asked = make_request(purpose=purpose)
+        assert flaw(judge(asked, [make_answer(asked)])) == "wrong_purpose"
 
 
 def _others(value: Any) -> st.SearchStrategy[Any]:
@@ -180,7 +180,7 @@ def _others(value: Any) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def _tampered(draw: st.DrawFn, record: Any) -> Any:
+def _tamper(draw: st.DrawFn, record: Any) -> Any:
     """The record with exactly one field changed."""
     field = draw(st.sampled_from(record.__struct_fields__))
     old = getattr(record, field)
@@ -191,38 +191,40 @@ def _tampered(draw: st.DrawFn, record: Any) -> Any:
 
 @given(st.data())
 def test_any_change_of_any_field_of_an_answer_closes_the_door(data: st.DataObject) -> None:
-    asked = request(Requirement(people=2))
-    answers = [answer(asked, "ada", reason="fine", groups=("finance",)), answer(asked, "bob")]
-    assert isinstance(judged(asked, answers), ApprovalSatisfied)
+    asked = make_request(Requirement(people=2))
+    answers = [make_answer(asked, "ada", reason="fine", groups=("finance",)), make_answer(asked, "bob")]
+    assert isinstance(judge(asked, answers), ApprovalSatisfied)
     which = data.draw(st.integers(0, 1))
-    answers[which] = data.draw(_tampered(answers[which]))
-    assert isinstance(judged(asked, answers), ApprovalUnsatisfied)
+    answers[which] = data.draw(_tamper(answers[which]))
+    assert isinstance(judge(asked, answers), ApprovalUnsatisfied)
 
 
 @given(st.data())
 def test_any_change_of_any_field_of_a_request_closes_the_door(data: st.DataObject) -> None:
-    asked = request(Requirement(people=2))
-    answers = [answer(asked, "ada"), answer(asked, "bob")]
+    asked = make_request(Requirement(people=2))
+    answers = [make_answer(asked, "ada"), make_answer(asked, "bob")]
     binding = compute_binding(KEY, asked, INPUT)
-    changed = data.draw(_tampered(asked))
+    changed = data.draw(_tamper(asked))
     assert isinstance(check_approval(changed, answers, binding=binding, key=KEY, now=NOW), ApprovalUnsatisfied)
 
 
 @given(st.data())
 def test_any_change_of_what_would_run_closes_the_door(data: st.DataObject) -> None:
     """The binding is worked out again from what would run: digest, input, principal, agent, expiry, invocation."""
-    asked = request()
+    asked = make_request()
     field = data.draw(st.sampled_from(["tool_digest", "principal", "agent", "expires_at", "invocation_id"]))
     running = msgspec.structs.replace(asked, **{field: data.draw(_others(getattr(asked, field)))})
     binding = compute_binding(KEY, running, INPUT)
-    assert isinstance(check_approval(asked, [answer(asked)], binding=binding, key=KEY, now=NOW), ApprovalUnsatisfied)
+    assert isinstance(
+        check_approval(asked, [make_answer(asked)], binding=binding, key=KEY, now=NOW), ApprovalUnsatisfied
+    )
 
 
 def test_an_edited_input_handed_along_must_be_the_approved_one() -> None:
-    asked = request()
+    asked = make_request()
     edited = b'{"amount":4}'
-    plain = answer(asked, call_input=edited)
+    plain = make_answer(asked, call_input=edited)
     right = msgspec.structs.replace(plain, edited_input=edited)
     wrong = msgspec.structs.replace(plain, edited_input=b'{"amount":400}')
-    assert isinstance(judged(asked, [right], call_input=edited), ApprovalSatisfied)
-    assert flaw(judged(asked, [wrong], call_input=edited)) == "unsealed_answer"
+    assert isinstance(judge(asked, [right], call_input=edited), ApprovalSatisfied)
+    assert flaw(judge(asked, [wrong], call_input=edited)) == "unsealed_answer"

@@ -13,7 +13,7 @@ from ferrule.errors import AccessError, InboxError
 from ferrule.model.approval import APPROVE, CALL
 from ferrule.model.decision import Requirement
 from ferrule.runtime.approval.check import compute_binding
-from tests.runtime.approval.desk import Desk, identity
+from tests.runtime.approval.inboxes import FakeInboxes, make_identity
 from tests.runtime.approval.requests import HOUR, INPUT
 
 _AMOUNTS = (5, 4, 3)
@@ -47,14 +47,14 @@ _REQUIREMENTS = st.builds(
 def _who(step: Step) -> Any:
     groups = ("finance",) if step.who in ("ada", "alice") else ()
     if step.channel == "no scope":
-        return identity(step.who, CALL, groups=groups)
-    return identity(step.who, APPROVE, groups=groups, channel=step.channel)
+        return make_identity(step.who, CALL, groups=groups)
+    return make_identity(step.who, APPROVE, groups=groups, channel=step.channel)
 
 
 class Story:
     """What really happened, kept beside the ledger by the simplest means."""
 
-    def __init__(self, desk: Desk, requirement: Requirement) -> None:
+    def __init__(self, desk: FakeInboxes, requirement: Requirement) -> None:
         self.desk = desk
         self.requirement = requirement
         self.amount = 5
@@ -122,7 +122,7 @@ class Story:
 @given(_REQUIREMENTS, st.lists(_STEPS, max_size=14))
 def test_a_call_goes_on_by_exactly_the_approvals_it_needs(requirement: Requirement, steps: list[Step]) -> None:
     async def main() -> None:
-        desk = await Desk().open()
+        desk = await FakeInboxes().open()
         story = Story(desk, requirement)
         await desk.park("inv_1", requirement, call_input=INPUT)
         for step in steps:
@@ -135,7 +135,7 @@ def test_a_call_goes_on_by_exactly_the_approvals_it_needs(requirement: Requireme
     asyncio.run(main())
 
 
-async def _approved_rows_are_sound(desk: Desk, rows: list[Any]) -> None:
+async def _approved_rows_are_sound(desk: FakeInboxes, rows: list[Any]) -> None:
     """Each answer in the ledger was given to the input that stood when it was given."""
     request: Any = None
     text = INPUT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Result
 from tests.runtime.pipeline.arguments.contracts import fields
-from tests.runtime.surface.parts import view_of
+from tests.runtime.surface.parts import make_view
 from tests.spec.running_app import make_tool, run_async, running_app
 
 
@@ -24,7 +24,7 @@ async def test_a_call_that_waited_has_to_fit_the_schema_of_now() -> None:
     """AT-80, AT-81: it was fine when it was asked about; since then its tool wants a number."""
     async with running_app(policy="") as on:
         waiting = await on.park()
-        on.app.adopt(view_of(make_tool(schema=fields("city", city={"type": "integer"}))))
+        on.app.adopt(make_view(make_tool(schema=fields("city", city={"type": "integer"}))))
         await on.app.inbox(Identity("bob", "desk", frozenset({APPROVE}))).approve(waiting.invocation_id)
         result = await on.app.result(waiting.invocation_id)
         assert isinstance(result, Result) and result.error is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.runtime.approval.key import ApprovalKey
-from tests.runtime.surface.parts import view_of
+from tests.runtime.surface.parts import make_view
 from tests.spec.running_app import make_tool, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
@@ -17,7 +17,7 @@ async def test_an_approval_does_not_hold_for_another_definition() -> None:
     store, key = MemoryStore(), ApprovalKey.generate()
     async with running_app(policy="", store=store, key=key) as on:
         waiting = await on.park()
-        on.app.adopt(view_of(make_tool(description="Does something else now.")))
+        on.app.adopt(make_view(make_tool(description="Does something else now.")))
         await on.app.inbox(BOB).approve(waiting.invocation_id)
         assert not on.has_run
         assert (await on.read_record(waiting))["status"] == "awaiting_approval"

@@ -235,7 +235,7 @@ def is_usable(kind: str, pattern: str) -> bool:
         return False
 
 
-def wanted(kind: str) -> st.SearchStrategy[ValuePatterns | None]:
+def list_wanted(kind: str) -> st.SearchStrategy[ValuePatterns | None]:
     patterns = st.sampled_from(PATTERNS[kind]) | loose_text.filter(lambda text: is_usable(kind, text))
     fields = st.just(()) | st.lists(st.sampled_from(NAMES), min_size=1, max_size=2).map(tuple)
     return st.builds(ValuePatterns, st.lists(patterns, min_size=1, max_size=3).map(tuple), fields)
@@ -251,7 +251,7 @@ def rules_about(kind: str) -> st.SearchStrategy[PolicyRule]:
         matchers = st.fixed_dictionaries({"when": st.lists(conditions(["a", "b"]), min_size=1, max_size=3).map(tuple)})
     else:
         when = st.just(()) | st.lists(conditions(["a", "b"]), min_size=1, max_size=1).map(tuple)
-        parts: dict[str, st.SearchStrategy[Any]] = {kind: wanted(kind), "when": when}
+        parts: dict[str, st.SearchStrategy[Any]] = {kind: list_wanted(kind), "when": when}
         matchers = st.fixed_dictionaries(parts)
     return st.builds(
         lambda decision, fields: PolicyRule(
@@ -302,7 +302,7 @@ FILLING = [
 """Rules that fit nothing: an index that finds most of its rules leaves none out, which would hide its mistakes."""
 
 
-def compiled(written: list[PolicyRule]) -> tuple[CompiledRule, ...]:
+def compile_all(written: list[PolicyRule]) -> tuple[CompiledRule, ...]:
     grown = (
         replace(
             rule,
@@ -314,7 +314,7 @@ def compiled(written: list[PolicyRule]) -> tuple[CompiledRule, ...]:
     return tuple(compile_rule(rule, VIEW, BASE) for rule in grown)
 
 
-def outcome(ask: Callable[[JudgedCall], Any], judged: JudgedCall) -> Any:
+def decide(ask: Callable[[JudgedCall], Any], judged: JudgedCall) -> Any:
     """The answer; or the name of the failure."""
     try:
         return ask(judged)
@@ -334,16 +334,16 @@ def test_rulings_and_failures_are_the_same_with_and_without_an_index(
     case: tuple[list[PolicyRule], list[dict[str, Any]]],
 ) -> None:
     written, calls = [*case[0], *FILLING], case[1]
-    rules = compiled(written)
+    rules = compile_all(written)
     index, indexed, scanned = ArgumentIndex(rules, VIEW, BASE, few=0), program(rules, 0), program(rules, len(rules))
     for call in calls:
         judged = JudgedCall(grow(call), TOOL.facts, 0)
-        fitting = outcome(lambda judged: [rule for rule in rules if rule.fits(judged)], judged)
+        fitting = decide(lambda judged: [rule for rule in rules if rule.fits(judged)], judged)
         assert (
-            outcome(lambda judged: [rule for rule in index.find_rules(judged) if rule.fits(judged)], judged) == fitting
+            decide(lambda judged: [rule for rule in index.find_rules(judged) if rule.fits(judged)], judged) == fitting
         )
-        assert outcome(indexed.decide, judged) == outcome(scanned.decide, judged)
-        assert outcome(indexed.early_deny, judged) == outcome(scanned.early_deny, judged)
+        assert decide(indexed.decide, judged) == decide(scanned.decide, judged)
+        assert decide(indexed.early_deny, judged) == decide(scanned.early_deny, judged)
 
 
 def test_rules_are_narrowed_by_what_fewest_of_them_want() -> None:

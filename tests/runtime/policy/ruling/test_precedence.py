@@ -21,7 +21,7 @@ rulesets = st.dictionaries(st.sampled_from(RULE_SOURCES), st.lists(decisions, mi
 tools = st.sampled_from(["refund", "*", "ref*", "shop.refund"])
 
 
-def decided(rules: dict[str, list[str]], pattern: str = "refund", **fields: Any) -> str:
+def decide_with(rules: dict[str, list[str]], pattern: str = "refund", **fields: Any) -> str:
     texts: dict[str, Any] = {
         s: "".join(rule(d, tool=pattern, id=f"{s}{n}") for n, d in enumerate(ds))
         for s, ds in rules.items()
@@ -41,7 +41,7 @@ def test_the_strictest_decision_wins_whatever_its_source(rules: dict[str, list[s
     """AT-135: any deny beats any ask beats any allow, across all eight sources."""
     written = [decision for each in rules.values() for decision in each if decision != "passthrough"]
     strictest = max(written, key=lambda word: STRICTNESS[word], default="ask")  # type: ignore[index]  # a behavior
-    assert decided(rules, pattern) == strictest
+    assert decide_with(rules, pattern) == strictest
 
 
 @given(rulesets, rulesets)
@@ -52,7 +52,7 @@ def test_policy_settings_are_never_weakened(rules: dict[str, list[str]], others:
     ]  # which hands over to the others
     alone = {"policy_settings": said or ["ask"]}
     more = {**others, **alone}
-    assert STRICTNESS[decided(more)] >= STRICTNESS[decided(alone)]  # type: ignore[index]  # behaviors
+    assert STRICTNESS[decide_with(more)] >= STRICTNESS[decide_with(alone)]  # type: ignore[index]  # behaviors
 
 
 @given(rulesets, tools)
@@ -60,7 +60,7 @@ def test_what_is_required_is_lifted_only_by_a_rule_of_policy_settings_that_names
     rules: dict[str, list[str]], pattern: str
 ) -> None:
     """AT-123: an approval that a definition, role or agent file requires."""
-    outcome = decided(rules, pattern, approval_from=("role",))
+    outcome = decide_with(rules, pattern, approval_from=("role",))
     lifted = "allow" in rules.get("policy_settings", []) and pattern in ("refund", "shop.refund")
     if outcome == "allow":
         assert lifted

@@ -795,7 +795,7 @@ def test_a_definition_may_demand_tasks_too(tmp_path: Path) -> None:
 
 
 def test_what_is_no_use_of_tasks_is_a_mistake_of_the_author() -> None:
-    with pytest.raises(BindingError, match="'always' is no use of tasks; choose one of auto, required, never"):
+    with pytest.raises(BindingError, match="'always' is not a use of tasks; choose one of auto, required, never"):
         ferrule.tool(task="always")(report)  # type: ignore[call-overload]
 
 

@@ -104,7 +104,7 @@ class SqliteStore:
             self._bell.ring()
         except OSError as error:
             self._lost_rings += 1
-            self._report(f"other processes could not be told of a change: {error}")
+            self._report(f"other processes did not get a change: {error}")
 
     def record(self, entry: Entry) -> None:
         """Queues a row, written behind the answer. Raises LedgerUnavailable while rows cannot be written."""

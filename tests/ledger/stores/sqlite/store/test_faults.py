@@ -17,18 +17,18 @@ import pytest
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.ledger.tables import Tables
 from ferrule.model.journal import KINDS, Mark
-from tests.ledger.stores.making import check_file, parked
-from tests.ledger.stores.processes import WAIT, Place, lines, strace
+from tests.ledger.stores.entries import check_file, make_parked
+from tests.ledger.stores.processes import WAIT, LedgerFolder, split_lines, strace
 
 KILLS = int(os.environ.get("FERRULE_SOAK", "20"))
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path) -> LedgerFolder:
+    return LedgerFolder(tmp_path)
 
 
-def test_a_killed_process_loses_nothing_it_was_told(place: Place) -> None:
+def test_a_killed_process_loses_nothing_it_was_told(place: LedgerFolder) -> None:
     """Kill -9 at random moments, again and again on the same ledger (FERRULE_SOAK: how often)."""
     chance = random.Random(7)
     told: set[tuple[str, str]] = set()
@@ -38,13 +38,13 @@ def test_a_killed_process_loses_nothing_it_was_told(place: Place) -> None:
     assert sum(word == "ended" for word, _ in told) > KILLS
 
 
-def test_a_call_is_taken_up_by_one_of_two_processes(place: Place) -> None:
+def test_a_call_is_taken_up_by_one_of_two_processes(place: LedgerFolder) -> None:
     _park(place, 40)
     children = [place.start("claim", f"p{number}") for number in range(2)]
     for child in children:
         assert child.stdout is not None
         assert child.stdout.readline() == b"open -\n"
-    answers = [lines(_released(child)) for child in children]
+    answers = [split_lines(_released(child)) for child in children]
     won = [call for told in answers for word, call in told if word == "won"]
     assert sorted(won) == sorted(f"parked-{number}" for number in range(40))
     assert all(word != "lost" or call in won for told in answers for word, call in told)
@@ -62,7 +62,7 @@ def test_a_call_is_taken_up_by_one_of_two_processes(place: Place) -> None:
         "pwrite64:error=EIO:when=31+17",
     ],
 )
-def test_a_failing_disk_is_told_truthfully(place: Place, inject: str) -> None:
+def test_a_failing_disk_is_told_truthfully(place: LedgerFolder, inject: str) -> None:
     place.run("fail", "before")
     told = place.run("fail", "sick", strace(inject))
     rows = check_file(place.ledger)
@@ -78,11 +78,11 @@ def test_a_failing_disk_is_told_truthfully(place: Place, inject: str) -> None:
 
 
 @pytest.mark.parametrize("failures", ["12", "12..13"])
-def test_a_row_that_is_said_not_to_be_there_does_not_come_back(place: Place, failures: str) -> None:
+def test_a_row_that_is_said_not_to_be_there_does_not_come_back(place: LedgerFolder, failures: str) -> None:
     """A failed commit may leave its rows in the log; they must not return with the recovery after a crash."""
     place.run("fail", "before")
     with place.start("die", "sick", strace(f"fdatasync:error=EIO:when={failures}")) as child:
-        told = lines(child.communicate(timeout=WAIT)[0])
+        told = split_lines(child.communicate(timeout=WAIT)[0])
     rows = check_file(place.ledger)
     words = dict(told)
     assert ("unavailable" in words) == (failures == "12")
@@ -91,7 +91,7 @@ def test_a_row_that_is_said_not_to_be_there_does_not_come_back(place: Place, fai
     assert all(call in rows for word, call in told if word == "written")
 
 
-def _killed(place: Place, name: str, seconds: float) -> list[tuple[str, str]]:
+def _killed(place: LedgerFolder, name: str, seconds: float) -> list[tuple[str, str]]:
     """What a child told before it was killed, some time after its first word."""
     with place.start("kill", name) as child:
         assert child.stdout is not None
@@ -100,7 +100,7 @@ def _killed(place: Place, name: str, seconds: float) -> list[tuple[str, str]]:
         child.send_signal(signal.SIGKILL)
         rest = child.stdout.read()
         child.wait(WAIT)
-    return lines(first + rest)
+    return split_lines(first + rest)
 
 
 def _check_told(path: Path, told: set[tuple[str, str]]) -> None:
@@ -127,11 +127,13 @@ def _check_tables(connection: sqlite3.Connection) -> None:
     assert sorted(used) == sorted((run, tool, n) for run, tools in tables.runs.items() for tool, n in tools.items())
 
 
-def _park(place: Place, count: int) -> None:
+def _park(place: LedgerFolder, count: int) -> None:
     async def main() -> None:
         store = SqliteStore(place.ledger, place.key)
         await store.open()
-        await asyncio.gather(*(store.commit(parked(f"parked-{number}", state="approved")) for number in range(count)))
+        await asyncio.gather(
+            *(store.commit(make_parked(f"parked-{number}", state="approved")) for number in range(count))
+        )
         await store.aclose()
 
     asyncio.run(main())

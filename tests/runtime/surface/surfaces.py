@@ -25,7 +25,7 @@ KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
-def a_tool(name: str = "search", **changes: Any) -> Tool:
+def make_tool(name: str = "search", **changes: Any) -> Tool:
     """A tool of no particular dialect; its id has its namespace in front."""
     namespace = changes.get("namespace", "acme")
     fields: dict[str, Any] = {
@@ -42,24 +42,24 @@ def a_tool(name: str = "search", **changes: Any) -> Tool:
     return Tool(**(fields | changes))
 
 
-def declared(name: str = "search", interface: dict[str, Any] | None = None, **fields: Any) -> Tool:
+def make_declared_tool(name: str = "search", interface: dict[str, Any] | None = None, **fields: Any) -> Tool:
     """A tool of an Agent Tool declaration with an interface."""
-    tool = a_tool(name, dialect="agent_tool", **fields)
+    tool = make_tool(name, dialect="agent_tool", **fields)
     contract = {"model_input_schema": SCHEMA}
     return replace_payload(tool, {"input_contract": contract, "tool_interface": interface or {}})
 
 
-def view_of(*tools: Tool, records: Sequence[Record] = ()) -> SealedCatalog:
+def make_view(*tools: Tool, records: Sequence[Record] = ()) -> SealedCatalog:
     """A sealed catalog of these."""
     return SealedCatalog(Catalog.from_bytes(pack(tools, records, {}, KEY), (public_half(KEY),)))
 
 
-def request_of(**fields: Any) -> SurfaceRequest:
+def make_request(**fields: Any) -> SurfaceRequest:
     """A request of somebody."""
     return SurfaceRequest(**({"principal": "ada", "channel": "test"} | fields))
 
 
-class Ready:
+class FakeReadiness:
     """Has everything, except what a test takes away."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Ready:
         return self.providers.get(tool.tool_id)
 
 
-class Denying:
+class DenyingPolicy:
     """A policy that denies some tools whatever they are called with, and fails on others."""
 
     digest = "d1"
@@ -113,18 +113,18 @@ def new_id() -> str:
     return f"srf_{next(_numbers)}"
 
 
-def surface_of(view: CatalogView, request: SurfaceRequest | None = None, **circumstances: Any) -> Surface:
+def make_surface(view: CatalogView, request: SurfaceRequest | None = None, **circumstances: Any) -> Surface:
     """A surface where everything is ready, unless a test says otherwise."""
-    given: dict[str, Any] = {"engine": None, "now": 1, "new_id": new_id, "readiness": Ready()}
-    return build_surface(view, request or request_of(), **(given | circumstances))
+    given: dict[str, Any] = {"engine": None, "now": 1, "new_id": new_id, "readiness": FakeReadiness()}
+    return build_surface(view, request or make_request(), **(given | circumstances))
 
 
-def standings(surface: Surface) -> dict[str, tuple[str, str | None]]:
+def list_standings(surface: Surface) -> dict[str, tuple[str, str | None]]:
     """Where each tool stands and why, by id."""
     return {tool_id: (entry.standing, entry.reason) for tool_id, entry in surface.entries.items()}
 
 
-def agent_record(
+def make_agent_record(
     *tools: Tool, name: str = "helper", definition: dict[str, Any] | None = None, **payload: Any
 ) -> Record:
     """A compiled AML agent that may use these tools."""
@@ -143,13 +143,13 @@ def agent_record(
     return Record(kind="agent", record_id=name, dialect="aml", version="1.0.0", payload=raw(compiled | payload))
 
 
-def role_record(*grants: dict[str, Any], name: str = "reader", status: str = "active") -> Record:
+def make_role_record(*grants: dict[str, Any], name: str = "reader", status: str = "active") -> Record:
     """A role with these grants."""
     payload = {"iam_id": name, "status": status, "tools": list(grants)}
     return Record(kind="role", record_id=name, dialect="aml", version="1.0.0", payload=raw(payload))
 
 
-def surface_record(name: str = "desk", **fields: Any) -> Record:
+def make_surface_record(name: str = "desk", **fields: Any) -> Record:
     """A surface record."""
     payload = {"schema_version": "0.2.0", "surface_id": name, "scope": "task", **fields}
     return Record(kind="surface", record_id=name, dialect="agent_tool", payload=raw(payload))

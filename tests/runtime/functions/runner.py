@@ -11,25 +11,25 @@ from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import functions_in
 
 
-def context() -> Context:
+def make_context() -> Context:
     """A context of a call that Ann makes."""
     return Context("inv_1", "ann", None, "default")
 
 
-def prepared(function: Any) -> Any:
+def prepare_runner(function: Any) -> Any:
     """The runner of one function."""
     executor = FunctionExecutor(functions_in(function))
     return executor.prepare(executor.tools[0])
 
 
-def outcome(value: Any) -> Any:
+def run_to_end(value: Any) -> Any:
     """What comes of a value, a coroutine, or a function that gives one of them."""
 
     async def main() -> Any:
-        return await asyncio.wait_for(_settled(value() if callable(value) else value), 10)
+        return await asyncio.wait_for(_settle(value() if callable(value) else value), 10)
 
     return asyncio.run(main())
 
 
-async def _settled(value: Any) -> Any:
+async def _settle(value: Any) -> Any:
     return await value if isawaitable(value) else value

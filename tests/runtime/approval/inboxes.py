@@ -23,15 +23,15 @@ from tests.runtime.approval.requests import HOUR, INPUT, START
 HEADER = Header("refund", "refund", "1.0.0", "aa", "shop", "s", "c", "p", "alice", "support", "token:agent", "t", "r")
 
 
-def identity(name: str, *scopes: str, groups: tuple[str, ...] = (), channel: str | None = None) -> Identity:
+def make_identity(name: str, *scopes: str, groups: tuple[str, ...] = (), channel: str | None = None) -> Identity:
     """Somebody who comes with a token of their own."""
     return Identity(name, channel or f"token:{name}", frozenset(scopes or (APPROVE,)), frozenset(groups))
 
 
-AGENT = identity("agents", CALL, channel="token:agent")
+AGENT = make_identity("agents", CALL, channel="token:agent")
 
 
-class Desk:
+class FakeInboxes:
     """Use it inside an event loop: `await desk.open()` first."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Desk:
         self.before_commit: Any = None
         """Something to happen between an inbox's look and its write: an awaitable function, called once."""
 
-    async def open(self) -> Desk:
+    async def open(self) -> FakeInboxes:
         await self.store.open()
         commit = self.store.commit
 
@@ -141,12 +141,12 @@ class Desk:
         self.accepted.append(update)
 
 
-ADA, BOB, CARL = identity("ada"), identity("bob"), identity("carl")
+ADA, BOB, CARL = make_identity("ada"), make_identity("bob"), make_identity("carl")
 
 
-def run(main: Callable[[Desk], Awaitable[None]]) -> Desk:
+def run(main: Callable[[FakeInboxes], Awaitable[None]]) -> FakeInboxes:
     """Run a story at a desk."""
-    desk = Desk()
+    desk = FakeInboxes()
 
     async def whole() -> None:
         await main(await desk.open())

@@ -13,7 +13,7 @@ SECOND = 1_000_000
 Shape = Literal["read", "action", "approved", "rejected", "lapsed", "asked", "replied", "denied", "canceled", "unfit"]
 
 
-class Made(NamedTuple):
+class PlannedCall(NamedTuple):
     """A call as a test wants it: what it does, how long it runs and how long somebody is waited for."""
 
     shape: Shape
@@ -26,10 +26,10 @@ class Made(NamedTuple):
     fails: bool
 
 
-class Known(NamedTuple):
+class ExpectedCounts(NamedTuple):
     """What is true of a call, by what was asked for."""
 
-    made: Made
+    made: PlannedCall
     ended_at: int
     ending: str
     latency: float
@@ -37,7 +37,7 @@ class Known(NamedTuple):
     """When a person answered, and how long that took, in microseconds."""
 
 
-def written(made: Made, call: str) -> tuple[list[Entry], Known]:
+def write_call(made: PlannedCall, call: str) -> tuple[list[Entry], ExpectedCounts]:
     """The rows of a call, and what is true of it."""
     ledger = Ledger()
     writer = Writer(ledger, call, tool="shop.thing", principal=made.principal, created_at=NOON + made.start * SECOND)
@@ -93,10 +93,10 @@ def written(made: Made, call: str) -> tuple[list[Entry], Known]:
             writer.enter("running")
             ending = _run(writer, made, "ended")
     latency = (writer.now - writer.tick - waited) / 1000
-    return ledger.entries, Known(made, ledger.rows[-1].at, ending, latency, answered)
+    return ledger.entries, ExpectedCounts(made, ledger.rows[-1].at, ending, latency, answered)
 
 
-def _run(writer: Writer, made: Made, kind: Literal["call", "ended"]) -> str:
+def _run(writer: Writer, made: PlannedCall, kind: Literal["call", "ended"]) -> str:
     if kind == "call":
         writer.enter("running")
     writer.wait(made.run_ms / 1000).through("emit_terminal", "execute")

@@ -13,13 +13,13 @@ OWNER = PayloadOwner(CALL, "ada", "default")
 DATA = b"some bytes to keep" * 100
 
 
-def kept(store: FilePayloads, data: bytes = DATA) -> str:
+def store_payload(store: FilePayloads, data: bytes = DATA) -> str:
     """Keep bytes; gives their address."""
     writer = store.begin(OWNER)
     writer.write(data)
     return writer.close().uri
 
 
-def files(folder: Path) -> Iterator[Path]:
+def list_files(folder: Path) -> Iterator[Path]:
     """Every file below a folder."""
     return (path for path in folder.rglob("*") if not path.is_dir())

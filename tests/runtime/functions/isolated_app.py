@@ -15,23 +15,23 @@ from tests.runtime.functions import apart
 TRUSTED = 'mode = "trusted"'
 
 
-def apart_app(*tools: Any, environment: dict[str, str] | None = None, **functions: Any) -> Any:
+def isolated_app(*tools: Any, environment: dict[str, str] | None = None, **functions: Any) -> Any:
     """An app with these tools, or those of `apart.py`, whose children get this environment."""
     settings = Settings(functions=FunctionSettings(**functions))
     env = {"PATH": os.environ["PATH"], **(environment or {})}
     return memory_app(tools=tools or (apart,), policy=TRUSTED, settings=settings, environment=env)
 
 
-async def call(app: App, name: str, **arguments: Any) -> Result:
+async def call_tool(app: App, name: str, **arguments: Any) -> Result:
     """What a call by Ann came to."""
     result = await app.surface(principal="ann").call(f"apart.{name}", arguments)
     assert isinstance(result, Result), result
     return result
 
 
-async def given(app: App, name: str, **arguments: Any) -> Any:
+async def call_for_value(app: App, name: str, **arguments: Any) -> Any:
     """What a call that succeeds gives."""
-    result = await call(app, name, **arguments)
+    result = await call_tool(app, name, **arguments)
     assert result.error is None, result.error
     return result.structured_content
 

@@ -13,36 +13,36 @@ from ferrule.model.journal import Entry, Kind, Mark, News, NewsBody, Payload
 AT = 1_767_225_600_000_000
 
 
-def entry(call: str, mark: Mark | None = None, *, kind: Kind = "call", at: int = AT, **other: Any) -> Entry:
+def make_entry(call: str, mark: Mark | None = None, *, kind: Kind = "call", at: int = AT, **other: Any) -> Entry:
     """A row about a call; the body says which."""
     fields = {"tool": "demo.add", "outcome": "succeeded", "body": {"call": call}, **other}
     return Entry(kind=kind, call=call, at=at, mark=mark, payload=Payload(b'{"a": 1}'), **fields)
 
 
-def running(call: str, owner: str, **mark: Any) -> Entry:
+def make_running(call: str, owner: str, **mark: Any) -> Entry:
     """An action that is about to run."""
-    return entry(
+    return make_entry(
         call, Mark(state="running", owner=owner, tool_id="demo.pay", **mark), kind="started", outcome="running"
     )
 
 
-def ended(call: str, **mark: Any) -> Entry:
+def make_ended(call: str, **mark: Any) -> Entry:
     """Its end."""
-    return entry(call, Mark(tool_id="demo.pay", **mark), kind="ended")
+    return make_entry(call, Mark(tool_id="demo.pay", **mark), kind="ended")
 
 
-def parked(call: str, **mark: Any) -> Entry:
+def make_parked(call: str, **mark: Any) -> Entry:
     """A call that waits for a person."""
     fields: dict[str, Any] = {"state": "awaiting_approval", "tool_id": "demo.pay", "principal": "alice", **mark}
-    return entry(call, Mark(**fields), kind="parked", outcome="awaiting_approval")
+    return make_entry(call, Mark(**fields), kind="parked", outcome="awaiting_approval")
 
 
-def switch(tool_id: str, to: str) -> Entry:
+def make_switch(tool_id: str, to: str) -> Entry:
     """A tool is turned off or on."""
-    return entry("", Mark(tool_id=tool_id, switch=to), kind="switch", outcome=to, tool=tool_id)
+    return make_entry("", Mark(tool_id=tool_id, switch=to), kind="switch", outcome=to, tool=tool_id)
 
 
-def news(call: str, outcome: News, *, at: int = AT, sequence: int = 0, **data: Any) -> Entry:
+def make_news(call: str, outcome: News, *, at: int = AT, sequence: int = 0, **data: Any) -> Entry:
     """Something about a call that does not move it."""
     happened = [{"at": at, "event": f"tool.invocation.{outcome}", "data": data}]
     return Entry("news", call, at, "demo.pay", outcome, NewsBody(happened, sequence))

@@ -10,7 +10,7 @@ from ferrule.contracts.policy import Classification
 from ferrule.model.surface import SurfaceEntry
 
 
-class Says:
+class FakeClassifier:
     """A classifier that says what it was told to, or fails, or takes its time."""
 
     name = "says"

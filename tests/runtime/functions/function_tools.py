@@ -10,14 +10,14 @@ from ferrule.model.tool import Tool
 from ferrule.runtime.functions import functions_in
 
 
-def made(function: Any) -> Tool:
+def make_tool(function: Any) -> Tool:
     """The tool of a function, in the namespace `shop`."""
     (binding,) = functions_in(function, namespace="shop")
     assert binding.tool is not None
     return binding.tool
 
 
-def schema_of(function: Any) -> dict[str, Any]:
+def read_input_schema(function: Any) -> dict[str, Any]:
     """The schema of its arguments."""
-    schema: dict[str, Any] = msgspec.json.decode(made(function).input_schema)
+    schema: dict[str, Any] = msgspec.json.decode(make_tool(function).input_schema)
     return schema
