@@ -85,7 +85,7 @@ def test_trying_ends_at_last_and_the_next_notice_gets_its_turn(caplog: pytest.Lo
     with caplog.at_level(logging.WARNING, "ferrule.approval"):
         told(Recipient(notifier), invocations=("inv_1", "inv_2"))
     assert [notice["invocation_id"] for notice in notifier.taken] == ["inv_2"]
-    assert "nobody was told of inv_1: busy" in caplog.text
+    assert "nobody was notified of inv_1: busy" in caplog.text
 
 
 def test_what_would_be_refused_again_is_not_tried_again() -> None:

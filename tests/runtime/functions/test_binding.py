@@ -114,7 +114,7 @@ def test_what_no_tool_can_have_is_refused_with_what_to_do(function: Any, told: s
 def test_slips_in_the_decorator_are_told() -> None:
     with pytest.raises(BindingError, match="no such parameter"):
         make_tool(tool(sensitive=("crad",))(wordy))
-    with pytest.raises(BindingError, match="no risk level"):
+    with pytest.raises(BindingError, match="not a risk level"):
         tool(risk="enormous")(wordy)
     with pytest.raises(BindingError, match=r"sensitive=\('card',\)"):
         tool(sensitive="card")

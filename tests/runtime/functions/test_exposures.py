@@ -78,7 +78,7 @@ def _one(name: str) -> str:
         (lambda: _resource("docs://a", _none, icons=[{"src": "javascript:x"}]), "an icon has an address"),
         (lambda: _resource("docs://a", _none, priority=2), "from 0 to 1"),
         (lambda: _resource("docs://a", _none, audience="user"), "audience"),
-        (lambda: _resource("docs://a", _none, read_only=False), "nothing that a resource"),
+        (lambda: _resource("docs://a", _none, read_only=False), "not an option of a resource"),
         (lambda: make_exposed(ferrule.prompt(description="")(lambda: "")), "no name"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

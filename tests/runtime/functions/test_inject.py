@@ -160,7 +160,7 @@ def test_mistakes_show_when_the_app_is_opened() -> None:
         """Wrong."""
         return it
 
-    with pytest.raises(BindingError, match=r"'a\.\.b' is nothing that can be injected"):
+    with pytest.raises(BindingError, match=r"'a\.\.b' cannot be injected"):
         join_functions(EmptyCatalog(), [wants])
 
     @tool(read_only=True)

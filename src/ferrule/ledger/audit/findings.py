@@ -22,7 +22,7 @@ Topic = Literal[
 ]
 
 KEPT = 1_000
-"""Findings told one by one; a ruined ledger of a million rows must not fill the memory with sentences about it."""
+"""Findings kept one by one; a ruined ledger of a million rows must not fill the memory with sentences about it."""
 
 
 class AuditFinding(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class AuditFinding(msgspec.Struct, frozen=True):
 
     topic: Topic
     message: str
-    """What is wrong, to which named thing."""
+    """The problem, and the thing it is about."""
     seq: int | None = None
     """The row, where it is about one."""
     call: str = ""
@@ -65,7 +65,7 @@ class AuditVerdict(msgspec.Struct, frozen=True, kw_only=True):
     finding_count: int
     """All of them; more than are listed when there are very many."""
     notes: tuple[str, ...]
-    """What the check could not see, and what it saw that is not wrong."""
+    """Limits of the check, and observations that are not wrong."""
     seconds: float = 0.0
 
     @property

@@ -46,9 +46,9 @@ class History(msgspec.Struct, array_like=True):
     request: ApprovalRequest | None = None
     """The latest question."""
     approvals: list[str] = []
-    """Who said yes to it as it stands."""
+    """The people who approved it as it stands."""
     binding: bytes = b""
-    """What they said yes to; an edit voids earlier approvals."""
+    """The binding they approved; an edit voids earlier approvals."""
     is_rejected: bool = False
 
 
@@ -203,7 +203,7 @@ class RestoreRecord(msgspec.Struct, array_like=True):
     first: int
     """The first row number that was given up."""
     last: int | None
-    """The last one; None when nobody could tell."""
+    """The last one; None when unknown."""
 
 
 class Anchor(msgspec.Struct, kw_only=True):

@@ -24,11 +24,11 @@ _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _decode_news = msgspec.msgpack.Decoder(NewsBody).decode
 _NEWS: frozenset[str] = frozenset(get_args(News))
 UNREADABLE = (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError, struct.error)
-"""What odd bytes in a row can lead to; msgspec's errors are ValueErrors."""
+"""The errors that odd bytes in a row cause; msgspec's errors are ValueErrors."""
 _PROGRESS_EVERY = 4_096
 
 Progress = Callable[[int, int], None]
-"""Told how many rows are done, and how many there are."""
+"""Receives how many rows are done, and how many there are."""
 
 
 class Walk:

@@ -42,7 +42,7 @@ ENDINGS: dict[str, Ending] = {
     "blocked": "denied",
     "canceled": "canceled",
 }
-"""What the last states of a call are counted as. That a rule or a person said no is no failure."""
+"""The ending that each last state counts as. A denial by a rule or a person is no failure."""
 UNREACHED = frozenset({"dependency_unavailable", "timeout", "rate_limited"})
 """Failures that say something about the system behind a tool; others show that it answers."""
 _EXECUTE = PHASES.index("execute")
@@ -70,13 +70,13 @@ class Counts:
         self.denied = 0
         self.canceled = 0
         self.latency = Histogram()
-        """Of those that ran and succeeded or failed, in microseconds; waiting for people left out."""
+        """Latency of calls that ran and succeeded or failed, in microseconds; without waiting for people."""
         self.answered = Histogram()
         """How long people took to answer, in microseconds."""
         self.failing: dict[str, int] = {}
         """Failed calls by the name their tool was called by."""
         self.refused: dict[str, int] = {}
-        """Denied calls in the same way: whoever may not know of such a tool is told that they failed (`hiding`)."""
+        """Denied calls in the same way: viewers who may not know the tool see them as failed (`hide_tools`)."""
 
     @property
     def calls(self) -> int:
@@ -111,13 +111,13 @@ class Counts:
         hidden = {name: calls for name, calls in self.refused.items() if name == OTHER_TOOLS or is_hidden(name)}
         if not hidden:
             return self
-        told = merge_counts([self])
+        visible = merge_counts([self])
         for name, calls in hidden.items():
-            del told.refused[name]
-            told.denied -= calls
-            told.failed += calls
-            told.failing[name] = told.failing.get(name, 0) + calls
-        return told
+            del visible.refused[name]
+            visible.denied -= calls
+            visible.failed += calls
+            visible.failing[name] = visible.failing.get(name, 0) + calls
+        return visible
 
 
 class SystemCalls:
@@ -130,7 +130,7 @@ class SystemCalls:
         self.unreached = 0
         """Those that found it down, too slow or too busy."""
         self.latency = Histogram()
-        """Of running alone, in microseconds."""
+        """Latency of running alone, in microseconds."""
 
 
 class ActivityReport(NamedTuple):
@@ -142,7 +142,7 @@ class ActivityReport(NamedTuple):
     last_minute: int
     """Calls that ended in the last 55 to 60 seconds."""
     is_whole: bool
-    """False when there were more callers than are told apart, so that some of these calls are missing."""
+    """False when there were more callers than are counted apart, so that some of these calls are missing."""
 
 
 class _Minute:
@@ -257,7 +257,7 @@ class Activity:
             try:
                 self._get_open(row.call).advance(row, _decode_glance(row.body))
             except msgspec.MsgspecError:
-                continue  # somebody changed the ledger; an audit tells, and here one call counts less exactly
+                continue  # the ledger was changed; an audit reports it, and here one call counts less exactly
 
     def count_row(self, row: StoredEntry) -> None:
         """Counts one row. Ignores rows that belong to no call."""
@@ -324,7 +324,7 @@ class Activity:
     def _count_end(self, row: StoredEntry, glance: _Glance, opened: _Open) -> None:
         if opened.asked_at is not None and (answer := _decode_answer(glance.answer)) is not None:
             self._count_wait(row, glance, opened.take_answer(answer))
-        is_lapsed = opened.asked_at is not None  # nobody answered in time: that says nothing about any system
+        is_lapsed = opened.asked_at is not None  # it expired unanswered: that says nothing about any system
         opened.advance(row, glance)
         ending = ENDINGS.get(row.outcome)
         if ending is None:
@@ -400,7 +400,7 @@ class Activity:
 
 
 _NONE = Counts()
-"""Of a minute without calls. Nobody adds to it."""
+"""The counts of a minute without calls. Never changed."""
 
 
 def _find_execute_end(phases: Sequence[int]) -> int | None:

@@ -21,7 +21,7 @@ from ferrule.model.value import JsonObject, json_or_text
 
 Level = Literal["none", "standard", "full"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""From the least that is told to the most."""
+"""From the least detail to the most."""
 
 _PLANNED = (
     "tool_name", "tool_version", "tool_digest", "namespace", "surface_id", "catalog_digest", "policy_digest",
@@ -35,7 +35,7 @@ _SAID = frozenset(
         "by", "cause", "abort_reason", "why", "state", "error_class", "error_code",
     }
 )  # fmt: skip
-"""What progress, requests to cancel and late results may say at every level, besides numbers."""
+"""The members of progress, cancel requests and late results at every level, besides numbers."""
 _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
@@ -159,7 +159,7 @@ def describe_event(data: JsonObject, level: Level) -> JsonObject:
     return {
         name: value
         for name, value in data.items()
-        if name != "transitions"  # ours alone: whoever replays events believes it
+        if name != "transitions"  # reserved for us: a replay of events relies on it
         and (level == "full" or name in _SAID or isinstance(value, int | float))
     }
 

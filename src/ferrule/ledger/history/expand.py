@@ -192,10 +192,10 @@ class _Expansion:
         # Level `standard` never even decodes the payload, so it cannot leak it.
         self.payload: Payload | None = row.inputs() if level == "full" else None
         self.moves: list[dict[str, str]] = []
-        """State changes that no event has told yet: some states have no event of their own (AT-273)."""
+        """State changes that no event carries yet: some states have no event of their own (AT-273)."""
         self.decisions = self._count_earlier_decisions()
         self.is_asked = False
-        """True once an event has told of the row's question."""
+        """True once an event carries the row's question."""
 
     def make_drafts(self) -> list[EventDraft]:
         """Makes the drafts. Moves that no event follows are attached to the last one."""
@@ -222,8 +222,8 @@ class _Expansion:
                 yield self._make_draft("tool.input.mutated", time, details.describe_mutation(mutation, self.level))
             case HookBegan(run) | HookEnded(run):
                 has_ended = isinstance(step.fact, HookEnded)
-                told = details.describe_hook(run, self.level, has_ended=has_ended)
-                yield self._make_draft(_find_hook_event(run.hook_event, has_ended), time, told)
+                data = details.describe_hook(run, self.level, has_ended=has_ended)
+                yield self._make_draft(_find_hook_event(run.hook_event, has_ended), time, data)
             case AnswerGiven(answer):
                 data = {"status": self.row.outcome, "answered_by": answer.by, "verdict": answer.verdict}
                 yield self._make_draft("tool.invocation.progress", time, data)

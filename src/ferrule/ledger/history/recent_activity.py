@@ -48,7 +48,9 @@ class RecentActivity:
         loop = asyncio.get_running_loop()
         until = loop.time() + within
         if self._reading is not None and not self._reading.done():
-            await asyncio.wait({self._reading}, timeout=within)  # it began before whoever asks now: look once more
+            await asyncio.wait(
+                {self._reading}, timeout=within
+            )  # it began before this request, so newer rows may be missing: read once more
             if not self._reading.done():
                 return False
         if self._reading is None or self._reading.done():
@@ -84,7 +86,7 @@ class RecentActivity:
     async def _read(self) -> None:
         await self._store.flush()
         since = (self._now() // MINUTE - MINUTES + 1) * MINUTE
-        if self._at < since:  # nobody asked for long: what is between is too old to count
+        if self._at < since:  # after a long pause, rows in between are too old to count
             self._begin(await self._store.seq_at(since) - 1)
         while rows := await self._read_next():
             for row in rows:
@@ -165,7 +167,7 @@ LATELY = 5 * MINUTE
 _FAILING_SHARE = 0.2
 _SLOWER = 2.0
 _SLOWER_MICROSECONDS = 100_000
-"""By so much, and so many times what is usual, before anybody is told."""
+"""Slow means slower by both: this many microseconds, and this many times the usual."""
 
 Minutes = Sequence[tuple[int, SystemCalls]]
 
@@ -178,7 +180,7 @@ class HealthVerdict(NamedTuple):
     """In the last hour."""
     unreached: int
     p95: float | None
-    """Of its latest calls, in microseconds."""
+    """The 95th percentile of its latest calls, in microseconds."""
     since: int | None
     """When it began to be slow or to fail: microseconds since 1970."""
     last_at: int | None

@@ -20,13 +20,13 @@ class ReplayedCall(msgspec.Struct):
     transitions: list[tuple[str | None, str, str]] = []
     """From, to, and when."""
     behaviors: list[str] = []
-    """Of its decisions, in order."""
+    """The behaviors of its decisions, in order."""
     changed_fields: list[str] = []
     result_id: str | None = None
     result_status: str | None = None
     error_class: str | None = None
     planned: dict[str, Any] = {}
-    """Who wanted what."""
+    """The data of its planned event."""
     ended: dict[str, Any] | None = None
     """How it ended; None while it has not."""
 

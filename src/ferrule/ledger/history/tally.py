@@ -25,7 +25,7 @@ DAY, WEEK = 24 * HOUR, 7 * 24 * HOUR
 _KINDS = tuple(sorted(CALL_KINDS))
 _AT_ONCE = 500
 _MOST_ROWS = 500_000
-"""Rows that are read back; a ledger with more of them in a week is told as far as they go."""
+"""Most rows to read back; a busier ledger is counted as far as they go."""
 _DIFFERENCES, _SUGGESTIONS = 200, 100
 
 

@@ -66,7 +66,7 @@ class LiveFolder:
             lock = os.open(name, _FOLDER, dir_fd=above)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # somebody took it for a dead one's just now
+        except BlockingIOError:  # another process just took it for a dead one's
             os.close(lock)
             return
         self.name, self._lock = name, lock

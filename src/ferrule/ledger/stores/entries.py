@@ -69,7 +69,7 @@ def is_running(call: OpenCall) -> bool:
 Row = tuple[int, int, str, int, str, str, bytes, bytes | None, bytes, bytes]
 
 MALFORMED = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, struct.error)
-"""What making a row raises when the entry holds something that cannot be stored."""
+"""The errors of making a row from an entry that cannot be stored."""
 
 
 class Tail(NamedTuple):

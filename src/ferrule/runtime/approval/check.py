@@ -218,9 +218,9 @@ def _explain_unbound(answers: Sequence[Answer]) -> ApprovalUnsatisfied:
 def _check_requirement(request: ApprovalRequest, answers: Sequence[Answer]) -> ApprovalUnsatisfied | None:
     demanded = request.requirement
     for answer in answers:
-        told = find_objection(request, name=answer.by, channel=answer.channel, groups=answer.groups)
-        if told is not None:
-            return ApprovalUnsatisfied(told.flaw, told.message)
+        objection = find_objection(request, name=answer.by, channel=answer.channel, groups=answer.groups)
+        if objection is not None:
+            return ApprovalUnsatisfied(objection.flaw, objection.message)
     # Two spellings of one name are one person, who cannot approve twice.
     people = {normalize_person(answer.by) for answer in answers}
     if len(people) < max(1, demanded.people):

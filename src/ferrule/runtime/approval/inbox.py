@@ -59,9 +59,9 @@ from ferrule.schema.validation.validators import compile_schema, first_error
 Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
 """Lets an approved call go on; gives how it ended, or that it waits again."""
 OnRecorded: TypeAlias = Callable[[], None]
-"""Learns that an answer stands in the ledger, before the call goes on: from then on nobody else's can count instead."""
+"""Runs once an answer is in the ledger, before the call goes on: from then on no other answer can count."""
 Validate: TypeAlias = Callable[[str, bytes], Awaitable[str | None]]
-"""What is wrong with an edited input of a call; None when it fits."""
+"""Returns the problem with an edited input of a call; None when it fits."""
 Accept: TypeAlias = Callable[[dict[str, object]], Awaitable[None]]
 """Takes a suggested rule into the policy."""
 MaskInput: TypeAlias = Callable[[str, bytes], Awaitable[bytes]]
@@ -75,7 +75,7 @@ class CloseCall(Protocol):
 
 
 RedactSecrets: TypeAlias = Callable[..., Any]
-"""A text or JSON value without secrets; takes more values that must not be told."""
+"""Redacts a text or JSON value; takes more values to redact."""
 MaskAnswer: TypeAlias = Callable[[bytes, dict[str, Any]], bytes]
 """An answer as it may be stored and shown, by the schema a tool wants it to fit."""
 
@@ -84,7 +84,7 @@ TellDelegated: TypeAlias = Callable[[ApprovalRequest, Delegation], None]
 
 WhyEnded: TypeAlias = Callable[[str, int], str | None]
 """Why nothing runs any more that came by a channel: its key has ended at this time (microseconds since 1970). None when it may
-run. Raises AccessError when nobody can tell."""
+run. Raises AccessError when that is unknown."""
 
 _log = logging.getLogger("ferrule.inbox")
 
@@ -154,7 +154,7 @@ class Inbox:
         self._accept = accept
         self._mask = mask
         self._describe = describe
-        self._told = redact
+        self._redact = redact
         self._mask_answer = mask_answer
         self._tell_delegated = tell_delegated
         self._why_ended = why_ended
@@ -238,7 +238,7 @@ class Inbox:
         """Rejects a call, which ends as denied. `seen`: as for `approve`. Raises AccessError or InboxError, and then
         nothing was recorded."""
         self._require_approve_scope()
-        for _ in range(2):  # when somebody was quicker, look again: once, and only at the very same question
+        for _ in range(2):  # after a concurrent answer it retries once, and only for the very same question
             question = await self._find_question(call)
             error = why_no_rejection(question, self._identity, self._read_time(question))
             if error is not None:
@@ -298,8 +298,8 @@ class Inbox:
         problem = why_unusable_name(to)
         if problem is not None:
             raise InboxError(f"{call} cannot be handed on: {problem}")
-        told, now = self._told(reason, self._list_hidden_values(question)), self._read_time(question)
-        delegation = make_delegation(self._identity, call, self._keys, to=to, reason=told, now=now)
+        reason, now = self._redact(reason, self._list_hidden_values(question)), self._read_time(question)
+        delegation = make_delegation(self._identity, call, self._keys, to=to, reason=reason, now=now)
         condition = CommitCondition(states=frozenset({question.open.state}), seq=question.open.seq)
         row = make_delegation_row(delegation, question.tool, question.audit_level)
         if (await self._store.commit(row, condition)).outcome != "written":
@@ -386,7 +386,7 @@ class Inbox:
             self._keys,
             verdict=verdict,
             binding=binding,
-            reason=self._told(reason, self._list_hidden_values(question)),
+            reason=self._redact(reason, self._list_hidden_values(question)),
             now=self._read_time(question),
         )
 
@@ -401,8 +401,8 @@ class Inbox:
         """Picks the suggested rules at these indexes. Only the policy's owner accepts them (AT-136)."""
         if not places:
             return []
-        if (told := self.why_no_rules()) is not None:
-            raise AccessError(told)
+        if (problem := self.why_no_rules()) is not None:
+            raise AccessError(problem)
         offered = question.request.suggested_updates
         for place in places:
             if not 0 <= place < len(offered):
@@ -503,7 +503,7 @@ class Inbox:
             if wrong is not None:
                 problem = wrong.message
                 if self._mask_answer(given, schema) != given:
-                    problem = "it does not fit the schema; the answer is sensitive, so no more is told"
+                    problem = "it does not fit the schema; the answer is sensitive, so its details are hidden"
                 raise UnfitAnswer(f"this is not what the tool asked for: {problem}")
         return given
 

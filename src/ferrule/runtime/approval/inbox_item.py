@@ -26,28 +26,28 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     input: Any
     """The input as people may see it."""
     edited_by: str | None
-    """Who changed the input last."""
+    """The last editor of the input."""
     approvals: tuple[Answer, ...]
     """Those that count so far."""
     says: str
-    """What the tool says it does."""
+    """The tool's own description."""
     age_seconds: float
     expires_in_seconds: float | None
     """None: it never lapses."""
     why_not: str | None
-    """Why whoever looks cannot answer it; None when they can."""
+    """Why the viewer cannot answer it; None when they can."""
     damage: str | None
-    """What is wrong with it in the ledger; it cannot be approved then."""
+    """The damage to it in the ledger; a damaged call cannot be approved."""
     answer_schema: dict[str, Any] = {}
-    """What a tool that waits for an answer takes; empty when it does not say."""
+    """The schema of the answer a tool waits for; empty when it states none."""
     assignees: tuple[str, ...] = ()
-    """Of a task: everybody who may answer it, those it was handed on to last; empty for anybody with the approve scope."""
+    """The people who may answer a task, delegates last; empty for anybody with the approve scope."""
     delegations: tuple[Delegation, ...] = ()
-    """Of a task: who handed it on to whom, oldest first."""
+    """The delegations of a task, oldest first."""
     tool_name: str = ""
     """The name the tool was called by."""
     ways: dict[str, str | None] = {}
-    """The ways to answer it, each with why whoever looks cannot take it; None where they can, also with `will_not_run`: the
+    """The ways to answer it, each with why the viewer cannot use it; None where they can, also with `will_not_run`: the
     answer is on record then, and nothing runs."""
     will_not_run: str | None = None
     """Why it does not go on whatever is answered: the key it came with has ended. None when nothing is known against it."""
@@ -121,9 +121,9 @@ def why_no_approval(
         return error
     if request.purpose != "approval":
         return InboxError(_OTHER_PURPOSES[request.purpose])
-    told = find_open_objection(question, identity)
-    if told is not None:
-        return AccessError(told.message)
+    objection = find_open_objection(question, identity)
+    if objection is not None:
+        return AccessError(objection.message)
     mine = next(
         (
             answer
@@ -154,12 +154,12 @@ def why_no_answer(question: OpenQuestion, identity: Identity, now: int) -> Ferru
     is_reply = bool(demanded.reply_channel) and channel == demanded.reply_channel
     if demanded.is_reply_only and not is_reply:
         return AccessError(f"{call} waits for a reply by {demanded.reply_channel}, not for a person")
-    told = None if is_reply else find_open_objection(question, identity)
-    if told is not None and told.flaw == "own_channel":
+    objection = None if is_reply else find_open_objection(question, identity)
+    if objection is not None and objection.flaw == "own_channel":
         return AccessError(f"the channel {channel} made the call {call}, so it cannot answer its question")
-    if told is not None and told.flaw == "requester":
-        return AccessError(f"{identity.principal} cannot answer {call}: {told.message}")
-    if told is not None:
+    if objection is not None and objection.flaw == "requester":
+        return AccessError(f"{identity.principal} cannot answer {call}: {objection.message}")
+    if objection is not None:
         people = format_approvers(add_delegates(request, question.delegations).requirement)
         return AccessError(f"{call} is for {people}, not for {identity.principal}; FERRULE_TOKEN says who you are")
     if now >= request.expires_at:
@@ -195,9 +195,9 @@ def why_no_rejection(question: OpenQuestion, identity: Identity, now: int) -> Fe
     request, call = question.request, question.request.invocation_id
     if (error := why_no_scope(identity)) is not None:
         return error
-    told = find_open_objection(question, identity)
-    if told is not None and told.flaw != "requester":  # whom the call is made for may always take it back
-        return AccessError(f"{identity.principal} cannot reject {call}: {told.message}")
+    objection = find_open_objection(question, identity)
+    if objection is not None and objection.flaw != "requester":  # the person a call is made for may always withdraw it
+        return AccessError(f"{identity.principal} cannot reject {call}: {objection.message}")
     if request.purpose == "outcome":
         return InboxError(f"{call} has run already; say whether the tool acted with 'ferrule settle'")
     if now >= request.expires_at:

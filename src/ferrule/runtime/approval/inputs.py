@@ -25,7 +25,7 @@ Mask: TypeAlias = Callable[[bytes], bytes]
 MASK = "[REDACTED]"
 
 _NUMBERED = re.compile(re.escape(MASK) + r"(?: \d+)?\Z")
-"""Of several names that are masked alike, all but the first have a number."""
+"""A masked name; of several alike all but the first have a number."""
 _decode_pair = msgspec.msgpack.Decoder(tuple[bytes, bytes]).decode
 
 
@@ -33,9 +33,9 @@ class WaitingInput(msgspec.Struct, frozen=True):
     """One state of a call's input."""
 
     model: bytes
-    """What the model sent, JSON."""
+    """The model's input, JSON."""
     call: bytes
-    """What would run, JSON."""
+    """The input that would run, JSON."""
     shown: bytes
     """The same as people may see it."""
     is_sealed: bool = False

@@ -70,7 +70,7 @@ def _derive_key(root: bytes, use: bytes) -> bytes:
 
 
 CHANNEL = "callback"
-"""The channel that such answers come by."""
+"""The channel of such answers."""
 _PREFIX = "frc_"
 _WORD = b"ferrule callback 1"
 _MAC_BYTES = 32

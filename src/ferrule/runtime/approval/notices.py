@@ -68,9 +68,9 @@ class Notices:
     def tell_delegated(self, request: ApprovalRequest, delegation: Delegation) -> None:
         """Notifies everybody that a task was delegated, and to whom."""
         notice = make_notice(request, self._source)
-        told = {"by": delegation.by, "to": delegation.to, "reason": delegation.reason}
+        delegated = {"by": delegation.by, "to": delegation.to, "reason": delegation.reason}
         notice |= {"id": f"{request.invocation_id}.{delegation.delegated_at}", "type": "task_delegated"}
-        self._enqueue({**notice, "delegated": told})
+        self._enqueue({**notice, "delegated": delegated})
 
     def _enqueue(self, notice: JsonObject) -> None:
         for line in self._lines:
@@ -124,7 +124,7 @@ class _NotifierQueue:
                 await self._pause(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1)))
             try:
                 await self._recipient.notifier.notify(await self._with_input(notice))
-            except Exception as error:  # whatever a notifier of somebody else raises, calls go on
+            except Exception as error:  # whatever a third-party notifier raises, calls go on
                 self._problem = error
                 if isinstance(error, NoticeUndelivered) and error.is_final:
                     break

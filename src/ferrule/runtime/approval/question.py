@@ -39,7 +39,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """True when its input was destroyed meanwhile."""
     header: msgspec.Raw
     answer_schema: dict[str, Any] = {}
-    """What a tool that waits wants its answer to be like."""
+    """The schema of the answer that a tool waits for."""
     delegations: tuple[Delegation, ...] = ()
     """By whom it was handed on, and to whom; only those that count."""
     audit_level: str = ""

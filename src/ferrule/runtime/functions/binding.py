@@ -56,10 +56,10 @@ _FACTS = {
 
 
 class Binding:
-    """One function as a tool. Signature and definition are read when somebody asks for them."""
+    """One function as a tool. Signature and definition are read on first use."""
 
     shape: Callable[[Any], Any] | None = None
-    """What is made of the function's value before it is the tool's; None: nothing."""
+    """Converts the function's value to the tool's; None: no conversion."""
 
     def __init__(
         self,

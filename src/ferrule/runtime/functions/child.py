@@ -90,7 +90,7 @@ class _LogPipe(logging.Handler):
         """Sends one record."""
         try:
             message = record.getMessage()[:_LONGEST_LOG]
-        except Exception as error:  # what it holds is told nowhere: nothing would take secrets out of it here
+        except Exception as error:  # its content is dropped: it may hold secrets, which only the parent redacts
             message = f"a line that cannot be written ({type(error).__qualname__})"
         with suppress(Exception):
             self._pipe.send({"log": [_sendable(record.name), record.levelno, _sendable(message)]})
@@ -116,7 +116,7 @@ def _listen(fd: int, asked: SimpleQueue[bytes]) -> None:
     with os.fdopen(fd, "rb") as stream:
         while (head := stream.read(4)) and len(head) == 4:
             asked.put(stream.read(read_size(head)))
-    os._exit(0)  # nobody is there any more, so that nobody waits for what runs
+    os._exit(0)  # the parent is gone, so no call waits for what still runs
 
 
 def _respond(asked: CallFrame, pipe: _Pipe, functions: dict[IsolatedFunction, Callable[..., Any]]) -> None:
@@ -147,8 +147,8 @@ def _run_call(asked: CallFrame, pipe: _Pipe, functions: dict[IsolatedFunction, C
             fail(error, asked.tool)
     except ExecutionFailed as failed:
         names = ("error_class", "message", "code", "retry_after", "native_error_ref", "is_retryable")
-        told = {name: getattr(failed, name) for name in names}
-        return {"failed": {name: _sendable(said) if isinstance(said, str) else said for name, said in told.items()}}
+        failure = {name: getattr(failed, name) for name in names}
+        return {"failed": {name: _sendable(said) if isinstance(said, str) else said for name, said in failure.items()}}
 
 
 def _call_function(function: Callable[..., object], asked: CallFrame, pipe: _Pipe) -> object:

@@ -14,10 +14,10 @@ from ferrule.contracts.executor import ExecutionFailed
 
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}")
 _OWNED = "tools"
-"""The group of the built-in tools, which nobody else gets (ADL-31)."""
+"""The group of the built-in tools, hidden from all others (ADL-31)."""
 
 OnSecret = Callable[[str, str], None]
-"""Told of a secret: the variable's name and its value."""
+"""Receives each secret: the variable's name and its value."""
 
 
 class Config:

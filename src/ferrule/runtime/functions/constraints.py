@@ -32,7 +32,7 @@ _LENGTHS = {"min_length": ("minLength", "minItems"), "max_length": ("maxLength",
 _IDLE = frozenset({"Unit", "Strict", "DocInfo", "Doc"})
 """Notes that take no value away: what comes is JSON, whose types are strict as they are."""
 _WORDS = ("description", "title", "examples")
-"""What a `Field` of pydantic says besides constraints."""
+"""The parts of a pydantic `Field` that are no constraints."""
 _DATED = msgspec.Meta(extra_json_schema={"format": "date-time"})
 
 

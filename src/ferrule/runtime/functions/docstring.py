@@ -21,7 +21,7 @@ _ANY_GOOGLE = re.compile(
     r"(?:(?:keyword |other )?(?:args|arguments|parameters|params)|attributes|returns?|yields?|raises?|exceptions|examples?)\s*:",
     re.IGNORECASE,
 )
-"""Notes and warnings are no sections here: whoever uses the tool should know them."""
+"""Notes and warnings are no sections here: callers of the tool should see them."""
 _ANY_NUMPY = re.compile(
     r"(?:other )?(?:parameters|arguments)|attributes|methods|returns?|yields?|receives|raises?|warns|warnings|see also|notes?"
     r"|references|examples?",

@@ -96,7 +96,7 @@ def _add_resource_type(resource: JsonObject) -> JsonObject:
 Complete = Callable[..., Any] | Sequence[str]
 """Values of an argument: the values, or a function of what was typed (and of the other arguments) that finds them."""
 _KEPT_SECONDS = 600
-"""How long the bytes of a large resource are kept that somebody read; it can be read again."""
+"""How long the bytes of a large resource are kept after a read; it can be read again."""
 
 
 class ExposedBinding(Binding):

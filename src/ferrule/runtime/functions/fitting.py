@@ -33,8 +33,8 @@ class Fit(NamedTuple):
     """The one parameter that gets everything: of a tool that takes a text instead of fields, or one marked `Arguments`."""
     known: frozenset[str] | None
     """The fields there are, where the schema allows more and the function does not; None when there is nothing to watch."""
-    injected: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
-    """What parameters get that no model sends, by their names: entries of the tool's `inject`."""
+    injected: dict[str, str] = {}  # noqa: RUF012  # never changed
+    """Entries of the tool's `inject`, by the parameters that get them."""
     wraps: str = ""
     """The one member of the tool's result that the function returns bare: definitions of some formats give objects only."""
 

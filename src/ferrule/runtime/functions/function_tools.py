@@ -35,7 +35,7 @@ def join_functions(
     functions.
 
     `environment`: what `${VAR}` in an agent's config stands for, the process's own where none is given; `on_secret`
-    is told each such value, whether or not a tool is ever given it. `threads`, `processes`: how many there are at
+    receives each such value, whether or not a tool ever gets it. `threads`, `processes`: how many there are at
     most; `isolate`: tools whose functions run in processes of their own. Raises BindingError for a function that does
     not fit the definition it is bound to, CatalogError for a name that is taken.
     """

@@ -23,7 +23,7 @@ class IsolatedFunction(msgspec.Struct, frozen=True):
     module: str
     name: str
     file: str = ""
-    """Of a module that was loaded from a file of the workspace."""
+    """The file, for a module that was loaded from the workspace."""
 
 
 def locate_function(binding: Binding) -> IsolatedFunction:

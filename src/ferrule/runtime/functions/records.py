@@ -39,7 +39,7 @@ class RecordShape(NamedTuple):
 
     fields: tuple[RecordField, ...]
     rest: RecordField | None
-    """What holds the members that it does not name; None where they are dropped."""
+    """The field for members that the record does not name; None where they are dropped."""
     is_closed: bool
 
 

@@ -43,8 +43,8 @@ class FunctionSignature(NamedTuple):
     returns: Any
     """Without `Output` and `Waiting`, which are no values; ABSENT when nothing is said."""
     is_async: bool
-    injected: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
-    """What is injected by annotation, by parameter."""
+    injected: dict[str, str] = {}  # noqa: RUF012  # never changed
+    """Entries injected by annotation, by parameter."""
     whole: str | None = None
     """The parameter that gets all arguments as one value (`Arguments`)."""
 

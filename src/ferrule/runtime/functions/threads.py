@@ -23,7 +23,7 @@ class _Work(NamedTuple):
     loop: asyncio.AbstractEventLoop
     context: contextvars.Context
     chance: list[None]
-    """Holds one thing: whoever takes it out decides whether the function begins."""
+    """Holds one item: the side that pops it decides whether the function begins."""
 
 
 class ThreadJob(NamedTuple):
@@ -107,7 +107,7 @@ def _perform(work: _Work) -> None:
         value = work.context.run(work.function)
     except BaseException as raised:
         error = raised
-    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+    with suppress(RuntimeError):  # the loop is closed, so no caller waits any more
         work.loop.call_soon_threadsafe(_finish, work.future, value, error)
 
 

@@ -26,7 +26,7 @@ _CARRIERS = frozenset(
 _RUNNING = _SHELLS | _CARRIERS
 _CRUDE = re.compile(r"[\s;&|()`$<>{}\"'\\=,]+")
 _LINE = re.compile(r"[\s;&|`$]")
-"""What makes a word look like a command line of its own."""
+"""Characters that make a word look like a command line of its own."""
 _DEPTH = 4
 
 

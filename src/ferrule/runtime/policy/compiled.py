@@ -38,7 +38,7 @@ class CompiledRule(NamedTuple):
 
     rule: PolicyRule
     checks: tuple[RuleCheck, ...]
-    """What remains to be seen; empty when it holds for every call."""
+    """The checks to run for each call; empty when it holds for every call."""
     is_naming: bool
     """True when it names the tool itself, without a wildcard (AT-123)."""
     find_blocked_path: Callable[[JudgedCall], str | None]

@@ -40,7 +40,7 @@ def compile_regex(pattern: str) -> Callable[[str], bool]:
 
 
 Holds = Callable[[Any], bool | None]
-"""Whether one value fulfils a condition; None when that cannot be told."""
+"""Tests whether one value fulfils a condition; None when it cannot be judged."""
 
 SCALARS = (str, int, float, bool)
 NEGATIVE = frozenset({"not", "not_in"})

@@ -217,7 +217,7 @@ class RuleExplanation(NamedTuple):
     rule: PolicyRule
     is_matched: bool
     why: str
-    """What it did not match; `every matcher fits` when it did."""
+    """The matchers that did not fit; `every matcher fits` for a match."""
 
 
 def explain_rules(

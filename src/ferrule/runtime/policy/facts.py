@@ -20,7 +20,7 @@ from ferrule.model.value import JsonObject
 
 FLAGS = ("is_read_only", "is_concurrency_safe", "is_destructive", "is_open_world")
 CLOSED = {"is_read_only": False, "is_concurrency_safe": False, "is_destructive": True, "is_open_world": True}
-"""What is assumed when a fact cannot be worked out."""
+"""The fail-closed values, for facts that cannot be evaluated."""
 _FOLLOWED = (*FLAGS, "requires_user_interaction", "strict")
 
 
@@ -99,7 +99,7 @@ class _FactEvaluator:
         try:
             # A copy: a classifier that writes into what it judges changes neither what the rules see nor what runs.
             judged = classifier.classify(SurfaceEntry(self._tool, "", "loaded"), deepcopy(self._subject))
-        except Exception as error:  # whatever it is, the answer is no, and it is told
+        except Exception as error:  # any failure counts as the dangerous value, and is recorded
             self.failures.append(f"{fact}: the classifier {name!r} failed: {type(error).__name__}")
             return None
         if not inspect.isawaitable(judged):

@@ -39,7 +39,7 @@ class PolicyLocation(NamedTuple):
     name: str
     """As people see it."""
     is_named: bool = False
-    """True when somebody named it, so that it must be there."""
+    """True when it was named explicitly, so that it must exist."""
 
 
 def list_locations(root: Path, choices: ProjectChoices, env: Mapping[str, str]) -> list[PolicyLocation]:

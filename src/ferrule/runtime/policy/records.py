@@ -19,7 +19,7 @@ EngineName = Literal["rules", "cedar"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 GROUP = "group:"
-"""What a name begins with when it means a group of `[groups]`."""
+"""The prefix of a name that means a group of `[groups]`."""
 
 
 class ValuePatterns(msgspec.Struct, frozen=True):
@@ -123,7 +123,7 @@ class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
     root: str = "/"
     """Relative paths of rules and arguments start here."""
     home: str = ""
-    """What `~` means; empty when nobody knows."""
+    """The folder that `~` means; empty when unknown."""
     expires_seconds: int = 24 * 3600
     """How long an ask stands when no rule says."""
     cedar: str | None = None

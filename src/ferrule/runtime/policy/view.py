@@ -140,7 +140,7 @@ def _find_commands(path: str, value: object, siblings: JsonObject) -> Iterator[F
     elif isinstance(value, str) and isinstance(rest, str):
         yield FieldValue(path, f"{value} {rest}")
     else:
-        yield FieldValue(path, None)  # words that cannot be told
+        yield FieldValue(path, None)  # the words are unknown
 
 
 def _find_formats(schema: object, path: str, depth: int) -> Iterator[tuple[str, Kind]]:

@@ -38,7 +38,7 @@ class Availability(msgspec.Struct, frozen=True):
 
     @property
     def is_deferred(self) -> bool:
-        """True when its schema is to be fetched before use; a value nobody understands defers too."""
+        """True when its schema is to be fetched before use; an invalid value defers too."""
         return self.should_defer not in (False, None) or self.schema_visibility not in ("loaded", None)
 
 

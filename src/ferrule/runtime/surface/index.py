@@ -88,7 +88,7 @@ class SearchMatch(NamedTuple):
     number: int
     score: float
     words: tuple[str, ...]
-    """Which words of the query it has."""
+    """The words of the query that it has."""
 
 
 def extract_terms(tool: Tool) -> ToolTerms:

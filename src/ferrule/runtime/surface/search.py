@@ -1,7 +1,7 @@
 """Tool search: exact selection and keywords over the tools a caller may see, and loading selected tools (AT-179 to
 AT-192).
 
-What is blocked or excluded is not in the index, is not selected and is not told apart from what does not exist.
+What is blocked or excluded is not in the index, is not selected, and looks like an unknown tool.
 """
 
 from __future__ import annotations

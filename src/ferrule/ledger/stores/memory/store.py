@@ -38,10 +38,10 @@ class MemoryStore:
         ledger: MemoryLedger | None = None,
     ) -> None:
         self.ledger = ledger or MemoryLedger(key or Ed25519PrivateKey.generate(), clock)
-        """What siblings share."""
+        """The ledger that siblings share."""
         self.instance = self.ledger.new_instance()
         self.refusal = ""
-        """Set it to have every write refused, as a full disk would; it is the reason told."""
+        """A reason to refuse every write, as a full disk would; empty: none."""
         self._behind = behind_seconds
         self._recorded: list[Entry] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -105,7 +105,7 @@ class MemoryStore:
         try:
             self._write_recorded()
             future.set_result(self.ledger.append(entry, condition))
-        except Exception as error:  # it belongs to whoever commits
+        except Exception as error:  # the caller of `commit` gets it
             future.set_exception(error)
 
     async def flush(self) -> None:

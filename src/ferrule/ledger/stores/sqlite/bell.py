@@ -57,7 +57,7 @@ class Bell:
             if now >= self._look_at:
                 self._reopen_if_replaced()
             raw = pread(self._fd, 8, _GENERATION)
-        except OSError:  # nobody can know: everything counts as changed, every time
+        except OSError:  # unknown: everything counts as changed, every time
             self._fresh_until = 0.0
             self._value += 1
             return self._value
@@ -72,7 +72,7 @@ class Bell:
         with _hold_lock(self._fd):
             before = int.from_bytes(os.pread(self._fd, 8, _GENERATION), "little")
             os.pwrite(self._fd, max(before + 1, time.time_ns()).to_bytes(8, "little"), _GENERATION)
-        _Rings.count += 1  # again: somebody may have looked in between
+        _Rings.count += 1  # again: another thread may have read in between
 
     def read_stamp(self) -> bytes:
         """Reads the stamp, which changes with every write of every process."""

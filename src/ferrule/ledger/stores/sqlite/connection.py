@@ -122,7 +122,7 @@ def roll_back(connection: sqlite3.Connection) -> None:
 def read_tail(connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | None) -> tuple[str, Tail]:
     """Reads the ledger's id and last row. Raises LedgerError when the last row is not the one the signed head names.
 
-    Going on after rows that somebody cut off would sign their absence.
+    Going on after rows were cut off would sign their absence.
     """
     found = connection.execute(_TAIL).fetchone()
     if found is None:

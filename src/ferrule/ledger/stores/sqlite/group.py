@@ -166,7 +166,7 @@ class Group:
     def __init__(self, items: Sequence[GroupItem]) -> None:
         self.items = items
         self.answers: list[tuple[CommitWaiter, CommitAnswer]] = []
-        """What to tell those who wait, once the transaction is through."""
+        """The answers for the waiters, once the transaction is committed."""
         self.problems: list[str] = []
         """Recorded entries that can never be written."""
         self.first: tuple[int, bytes] | None = None
@@ -261,7 +261,7 @@ def answer_waiters(answers: Sequence[tuple[CommitWaiter, CommitAnswer]]) -> None
     for waiting, answer in answers:
         loops.setdefault(waiting.loop, []).append((waiting.future, answer))
     for loop, pairs in loops.items():
-        with contextlib.suppress(RuntimeError):  # that loop was closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # that loop was closed, so no caller waits any more
             loop.call_soon_threadsafe(_resolve_futures, pairs)
 
 

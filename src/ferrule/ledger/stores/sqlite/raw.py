@@ -23,7 +23,7 @@ from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
 COLUMNS = ", ".join(RawRow._fields)
 _WAIT_SECONDS = 10.0
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR})
-"""What a damaged file gives on opening; a check tells it better than a refusal to check."""
+"""Errors of a damaged file on opening; the check explains them better than a refusal to check."""
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _CALL, _ENDED, _PRUNED = to_kind_number("call"), to_kind_number("ended"), to_kind_number("pruned")
 _NEWS = to_kind_number("news")

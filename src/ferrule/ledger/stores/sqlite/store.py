@@ -71,7 +71,7 @@ class SqliteStore:
     ) -> None:
         self.instance = make_name()
         self.problems: deque[str] = deque(maxlen=_PROBLEMS_KEPT)
-        """What went wrong lately without stopping anybody: the disk, the witness, the bell. Newest last."""
+        """Recent problems that stopped no call: of the disk, the witness, the bell. Newest last."""
         self._path = Path(path)
         self._keys = LedgerKeys(key, tuple(trusted))
         self._witness = witness

@@ -181,7 +181,7 @@ _GOES_ON = (
     "EXISTS (SELECT 1 FROM journal j WHERE j.call = k.call AND j.call <> '' AND j.seq > :seq "
     f"AND j.kind <> {to_kind_number('news')})"
 )
-"""News after a call's end does not hold its key: without the rows that ended it, nobody could be given its result."""
+"""News after a call's end does not hold its key: without the rows that ended it, its result is gone."""
 
 _SEARCH = """
 import mmap, sys

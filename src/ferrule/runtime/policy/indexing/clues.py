@@ -52,7 +52,7 @@ class Clue(NamedTuple):
 
     column: Column
     choices: tuple[tuple[ClueEntry, ...], ...]
-    """Of each choice one entry is enough to file; a rule has to be filed once for every choice."""
+    """A rule is filed once for every choice, under one entry of it."""
 
 
 class LookupTexts(NamedTuple):

@@ -55,11 +55,11 @@ def test_what_a_forgetful_process_recorded_is_written_when_it_ends(tmp_path: Pat
         "from pathlib import Path\n"
         "from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey\n"
         "from ferrule.ledger.stores.sqlite.store import SqliteStore\n"
-        "from tests.ledger.stores.entries import entry\n"
+        "from tests.ledger.stores.entries import make_entry\n"
         "async def main():\n"
         "    store = SqliteStore(Path(sys.argv[1]), Ed25519PrivateKey.generate(), behind_seconds=30)\n"
         "    await store.open()\n"
-        "    store.record(entry('a'))\n"
+        "    store.record(make_entry('a'))\n"
         "asyncio.run(main())\n"
     )
     command = [sys.executable, str(script), str(tmp_path / "ledger.db")]
