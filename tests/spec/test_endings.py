@@ -23,7 +23,7 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.functions import ToolFailed, tool
 from ferrule.testing import FakeClock
 from tests.journeys.promises import check_lives
-from tests.runtime.surface.parts import FakeReadiness
+from tests.runtime.surface.surfaces import FakeReadiness
 from tests.spec.gated_runs import GatedRuns, list_calls_in_flight, wait_until
 from tests.spec.running_app import BERN, TRUSTED, FunctionHook, RunningApp, make_tool, run_async, running_app
 
@@ -169,7 +169,10 @@ ENDINGS: dict[str, Ending] = {
     "no credentials": Ending(
         "resolve_tool",
         ("credential_missing", "failed", "blocked"),
-        {"tools": (make_tool(interface={"required_credentials": ["KEY"]}),), "readiness": FakeReadiness(missing=["KEY"])},
+        {
+            "tools": (make_tool(interface={"required_credentials": ["KEY"]}),),
+            "readiness": FakeReadiness(missing=["KEY"]),
+        },
     ),
     "not set up": Ending(
         "resolve_tool",

@@ -10,7 +10,7 @@ from ferrule.contracts.policy import Classification
 from ferrule.model.result import Pending
 from ferrule.model.tool import Tool
 from ferrule.runtime.policy.classifiers import ShellClassifier
-from tests.runtime.surface.parts import FakeReadiness
+from tests.runtime.surface.surfaces import FakeReadiness
 from tests.spec.running_app import TRUSTED, RunningApp, make_tool, run_async, running_app
 
 COMMAND = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}

@@ -18,7 +18,7 @@ from ferrule.model.tool import LIFECYCLES, Tool
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.functions import tool
 from ferrule.testing import FakeClock, ScriptedApprover
-from tests.runtime.surface.parts import FakeReadiness
+from tests.runtime.surface.surfaces import FakeReadiness
 from tests.spec.running_app import (
     BERN,
     TRUSTED,

@@ -16,7 +16,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.functions import tool
 from ferrule.runtime.pipeline.phases import emit_terminal
 from tests.runtime.pipeline.replaced_phase import replace_phase
-from tests.runtime.surface.parts import FakeReadiness
+from tests.runtime.surface.surfaces import FakeReadiness
 from tests.spec.running_app import (
     BERN,
     TRUSTED,

@@ -18,7 +18,7 @@ from ferrule.model.failure import ERROR_CLASSES, MEANINGS, ErrorClass, ResultSta
 from ferrule.model.result import Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.functions import ToolFailed, tool
-from tests.runtime.surface.parts import FakeReadiness
+from tests.runtime.surface.surfaces import FakeReadiness
 from tests.spec.gated_runs import GatedRuns, list_calls_in_flight, wait_until
 from tests.spec.running_app import (
     BERN,

@@ -9,7 +9,7 @@ import pytest
 from ferrule.contracts.surface import Provider
 from ferrule.model.surface import HOLD_REASONS, SCOPES
 from ferrule.model.tool import Tool
-from tests.runtime.surface.parts import FakeReadiness, make_view
+from tests.runtime.surface.surfaces import FakeReadiness, make_view
 from tests.spec.running_app import BERN, TRUSTED, RunningApp, assert_required, make_tool, run_async, running_app
 
 MANY = [make_tool(f"tool_{number}", search_hint=f"does thing {number}") for number in range(60)]

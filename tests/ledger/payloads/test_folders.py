@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.ledger.payloads.files import FilePayloads
-from tests.ledger.payloads.store_payload import CALL, OWNER, list_files, store_payload
+from tests.ledger.payloads.stored import CALL, OWNER, list_files, store_payload
 from tests.spec.running_app import run_async
 
 

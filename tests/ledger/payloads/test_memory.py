@@ -7,7 +7,7 @@ import pytest
 from ferrule.contracts.payloads import PayloadGone, PayloadOwner
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.testing import FakeClock
-from tests.ledger.payloads.kept import OWNER
+from tests.ledger.payloads.stored import OWNER
 from tests.spec.running_app import run_async
 
 

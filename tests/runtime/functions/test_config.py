@@ -11,7 +11,7 @@ import pytest
 from ferrule.runtime.functions import Inject, tool
 from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.testing import memory_app
-from tests.runtime.functions.clerk import CONFIG, call_tool, call_for_value, make_manifest, call_for_refusal
+from tests.runtime.functions.clerk import CONFIG, call_for_refusal, call_for_value, call_tool, make_manifest
 from tests.spec.running_app import TRUSTED, run_async
 
 pytestmark = pytest.mark.usefixtures("clean_services")

@@ -14,7 +14,7 @@ from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.runtime.functions.inject import map_parameters, to_python_name
 from ferrule.runtime.surface.catalogs import EmptyCatalog
 from ferrule.testing import memory_app
-from tests.runtime.functions.clerk import call_tool, call_for_value, open_clerk
+from tests.runtime.functions.clerk import call_for_value, call_tool, open_clerk
 from tests.spec.running_app import TRUSTED, run_async
 
 pytestmark = pytest.mark.usefixtures("clean_services")

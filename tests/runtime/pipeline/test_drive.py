@@ -19,7 +19,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.testing import memory_app
 from tests.driven import driven
-from tests.runtime.surface.parts import make_agent_record, make_view
+from tests.runtime.surface.surfaces import make_agent_record, make_view
 from tests.spec.running_app import BERN, FunctionHook, RunningApp, make_tool, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))

@@ -10,7 +10,7 @@ from ferrule.errors import InboxError
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Result
-from tests.runtime.surface.parts import make_view
+from tests.runtime.surface.surfaces import make_view
 from tests.spec.running_app import FunctionHook, make_tool, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))

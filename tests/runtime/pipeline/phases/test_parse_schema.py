@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Result
 from tests.runtime.pipeline.arguments.contracts import fields
-from tests.runtime.surface.parts import make_view
+from tests.runtime.surface.surfaces import make_view
 from tests.spec.running_app import make_tool, run_async, running_app
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.runtime.approval.key import ApprovalKey
-from tests.runtime.surface.parts import make_view
+from tests.runtime.surface.surfaces import make_view
 from tests.spec.running_app import make_tool, run_async, running_app
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
