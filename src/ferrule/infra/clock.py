@@ -1,4 +1,4 @@
-"""The time and the ids of new things. Engines get both handed in; tests hand in their own."""
+"""The time, and the ids of new things. Engines get both passed in; tests pass in their own."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Clock:
     """The machine's clocks."""
 
     def now(self) -> int:
-        """Microseconds since 1970."""
+        """Returns microseconds since 1970."""
         return time.time_ns() // 1000
 
     tick: Callable[[], int] = staticmethod(time.perf_counter_ns)
-    """A clock that never goes back, in nanoseconds. Asked a score of times a call, so nothing stands around it."""
+    """A clock that never goes back, in nanoseconds. Read about twenty times a call, so no wrapper surrounds it."""
 
     def seconds(self) -> float:
-        """The same clock in seconds."""
+        """Returns the same clock in seconds."""
         return self.tick() / 1e9
 
 
 def id_maker(clock: Clock) -> MakeId:
-    """Ids that sort by the time they were made: `inv_` and 24 hexadecimal digits, 10 of them random."""
+    """Returns a maker of ids that sort by time: `inv_` and 24 hexadecimal digits, 10 of them random."""
     bits = Random(os.urandom(16)).getrandbits
     now = clock.now
 

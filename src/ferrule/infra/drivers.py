@@ -1,7 +1,7 @@
-"""Optional packages: the one table of extras, and the one sentence that tells which extra is missing.
+"""Optional packages: the one table of extras, and the one sentence that names the missing extra.
 
-Executors, clouds and the Cedar engine load their packages from here when they first need them. This module does not know who
-asks; whoever does (the pipeline, a command) puts its own name into the sentence.
+Executors, clouds and the Cedar engine load their packages from here on first use. This module does not know its
+callers; they (the pipeline, a command) put their own names into the sentence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Extra(NamedTuple):
     modules: tuple[str, ...]
     """The modules Ferrule loads from it."""
     used_for: str
-    """The subject of the sentence where nobody more exact is known."""
+    """The subject of the sentence where nothing more exact is known."""
 
 
 EXTRAS: Mapping[str, Extra] = {

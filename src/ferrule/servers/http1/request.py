@@ -24,7 +24,7 @@ class RequestConnection(Protocol):
         """Asks for the body of a client that waits for permission to send it."""
 
     def task_of(self, request: Http1Request) -> asyncio.Task[None] | None:
-        """The task that answers a request, if it is this one's turn and it had to wait for something."""
+        """Returns the task that answers a request, if it is this one's turn and it has to wait."""
 
     def begin(self, request: Http1Request, status: int, headers: Iterable[Header]) -> None:
         """Begins an answer in parts."""
