@@ -17,7 +17,7 @@ from ferrule.cli import console
 from ferrule.cli.workspace_choice import FOLDER, AddressNote, list_addresses, note_address, remove_notes
 from ferrule.model.serving import ServeSettings
 from tests.cli.run import ferrule
-from tests.servers.stand import WAIT_SECONDS, served
+from tests.servers.stand import WAIT_SECONDS, running_process
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def test_the_console_of_a_server_on_any_port_is_found_and_its_link_signs_in_once(workspace: Path) -> None:
-    with served(workspace) as server:
+    with running_process(workspace) as server:
         ran = ferrule("console", folder=workspace)
         assert (ran.code, ran.err) == (0, "")
         link = ran.out.strip()
@@ -58,7 +58,7 @@ def test_the_server_of_another_workspace_is_not_taken_for_this_ones(
     workspace: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = tmp_path_factory.mktemp("other")
-    with served(workspace) as server:
+    with running_process(workspace) as server:
         port = urlsplit(server.url).port
         (other / "ferrule.toml").write_text(f"[serve]\nport = {port}\n")
         (other / FOLDER).mkdir(parents=True)
@@ -73,7 +73,7 @@ def test_the_server_of_another_workspace_is_not_taken_for_this_ones(
 
 
 def test_the_environment_chooses_among_the_servers_of_a_workspace(workspace: Path) -> None:
-    with served(workspace) as first, served(workspace) as second:
+    with running_process(workspace) as first, running_process(workspace) as second:
         for server in (first, second):
             port = str(urlsplit(server.url).port)
             ran = ferrule("console", "--no-open", folder=workspace, environment={"FERRULE_SERVE_PORT": port})
@@ -84,7 +84,7 @@ def test_a_configuration_for_a_server_on_a_free_port_has_its_port(workspace: Pat
     assert (
         "http://127.0.0.1:PORT/v1/tools" in ferrule("serve", "--snippet", "curl", "--port", "0", folder=workspace).out
     )
-    with served(workspace) as server:
+    with running_process(workspace) as server:
         assert f"{server.url}/v1/tools" in ferrule("serve", "--snippet", "curl", "--port", "0", folder=workspace).out
 
 

@@ -20,7 +20,7 @@ import pytest
 from tests import ROOT
 from tests.contracts.transports.fake_upstream import aml
 from tests.runtime.executors.mcp.servers import command as upstream
-from tests.servers.stand import WAIT_SECONDS, Served, served
+from tests.servers.stand import WAIT_SECONDS, ServerProcess, running_process
 
 FUNCTIONS = '''
 import time
@@ -90,7 +90,7 @@ def run(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedP
 
 
 def test_the_first_start_makes_tokens_and_an_agent_can_call(tmp_path: Path) -> None:
-    with served(workspace(tmp_path)) as server:
+    with running_process(workspace(tmp_path)) as server:
         with pytest.raises(HTTPError, match="401"):
             ask(server.url, "tools/list", {}, "frl_none")
         token = server.token(tmp_path)
@@ -117,7 +117,7 @@ def test_roles_that_nothing_defines_are_told_once_at_the_start(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], processes: str
 ) -> None:
     grants = "".join(f'[[serve.grants]]\ngroup = "{group}"\nrole = "clerk"\n' for group in ("a", "b"))
-    with served(workspace(tmp_path, grants), "--processes", processes):
+    with running_process(workspace(tmp_path, grants), "--processes", processes):
         pass
     assert (
         capfd.readouterr().err.count("warning: there is no role 'clerk' in the catalog, and [[serve.grants]] names")
@@ -126,7 +126,7 @@ def test_roles_that_nothing_defines_are_told_once_at_the_start(
 
 
 def test_a_polite_stop_lets_a_call_end_and_takes_no_more(tmp_path: Path) -> None:
-    with served(workspace(tmp_path)) as server:
+    with running_process(workspace(tmp_path)) as server:
         token = server.token(tmp_path)
         script = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + (
             "from tests.cli.test_serve import ask\n"
@@ -143,7 +143,7 @@ def test_a_polite_stop_lets_a_call_end_and_takes_no_more(tmp_path: Path) -> None
 
 
 def test_changed_definitions_are_taken_and_broken_ones_are_not(tmp_path: Path) -> None:
-    with served(workspace(tmp_path)) as server:
+    with running_process(workspace(tmp_path)) as server:
         token = server.token(tmp_path)
 
         def names() -> set[str]:
@@ -166,21 +166,21 @@ def test_a_task_has_time_to_end_when_the_server_stops(tmp_path: Path) -> None:
     """MCP-85: it has no connection that could be waited for."""
     knows_tasks = {**META, "io.modelcontextprotocol/clientCapabilities": {"extensions": {TASKS: {}}}}
     toml = "[serve.mcp]\ntask_after_seconds = 0.1\n"
-    with served(workspace(tmp_path, toml)) as server:
+    with running_process(workspace(tmp_path, toml)) as server:
         token = server.token(tmp_path)
         asked = {"name": "nap", "arguments": {"seconds": 1.5}, "_meta": knows_tasks}
         task = ask(server.url, "tools/call", asked, token)
         assert task["resultType"] == "task"
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(WAIT_SECONDS) == 0
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         ended = ask(server.url, "tasks/get", {"taskId": task["taskId"], "_meta": knows_tasks}, token)
         assert (ended["status"], ended["result"]["content"][0]["text"]) == ("completed", "rested")
 
 
 def test_a_stream_that_ended_does_not_hold_up_the_end(tmp_path: Path) -> None:
     """MCP-236: a client that keeps its connection is not waited for once its stream is over."""
-    with served(workspace(tmp_path)) as server:
+    with running_process(workspace(tmp_path)) as server:
         token = server.token(tmp_path)
         host, _, port = server.url.removeprefix("http://").partition(":")
         head = (
@@ -204,21 +204,21 @@ def test_a_stream_that_ended_does_not_hold_up_the_end(tmp_path: Path) -> None:
 def test_what_changed_while_nobody_served_is_taken_at_the_next_start(tmp_path: Path, options: tuple[str, ...]) -> None:
     file = workspace(tmp_path) / "look-up.tool.md"
     file.write_text(aml("look-up", TRANSPORT))
-    with served(tmp_path, *options) as server:
+    with running_process(tmp_path, *options) as server:
         assert "look-up" in _names(server, tmp_path)
     (tmp_path / "find-it.tool.md").write_text(aml("find-it", TRANSPORT))
     file.unlink()
-    with served(tmp_path, *options) as server:
+    with running_process(tmp_path, *options) as server:
         assert _names(server, tmp_path) >= {"find-it", "greet"}
         assert "look-up" not in _names(server, tmp_path)
 
 
-def _names(server: Served, folder: Path) -> set[str]:
+def _names(server: ServerProcess, folder: Path) -> set[str]:
     return {tool["name"] for tool in ask(server.url, "tools/list", {}, server.token(folder))["tools"]}
 
 
 def test_several_processes_serve_one_port_and_end_together(tmp_path: Path) -> None:
-    with served(workspace(tmp_path), "--processes", "2") as server:
+    with running_process(workspace(tmp_path), "--processes", "2") as server:
         token = server.token(tmp_path)  # there as soon as somebody is told where to connect
 
         def is_there() -> bool:
@@ -242,7 +242,7 @@ def test_several_processes_serve_one_port_and_end_together(tmp_path: Path) -> No
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP])
 def test_processes_do_not_outlive_their_parent(tmp_path: Path, how: signal.Signals) -> None:
     """However it ends: nobody would look after them, and they hold the port."""
-    with served(workspace(tmp_path), "--processes", "2") as server:
+    with running_process(workspace(tmp_path), "--processes", "2") as server:
         until(lambda: len(_children(server)) == 2)
         children = _children(server)
         until(lambda: _answers(server.url))
@@ -258,7 +258,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _children(server: Served) -> list[str]:
+def _children(server: ServerProcess) -> list[str]:
     words = ["ps", "--ppid", str(server.process.pid), "-o", "pid="]
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout.split()
 
@@ -287,7 +287,7 @@ def test_a_public_address_needs_authentication(tmp_path: Path) -> None:
 
 
 def test_the_address_of_a_proxy_is_told_and_where_it_listens(tmp_path: Path) -> None:
-    with served(workspace(tmp_path), "--public-url", "https://tools.example.com/shop/") as server:
+    with running_process(workspace(tmp_path), "--public-url", "https://tools.example.com/shop/") as server:
         assert server.told["mcp"] == "https://tools.example.com/shop/mcp"
         with urlopen(f"http://{server.told['listening']}/health", timeout=WAIT_SECONDS) as answer:
             assert answer.status == 200
@@ -300,7 +300,7 @@ def test_a_word_for_a_port_is_told_by_its_variable(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("client", ["claude-code", "claude-desktop", "cursor", "vscode", "curl", "python"])
 def test_every_client_has_a_snippet_and_none_shows_the_token(client: str, tmp_path: Path) -> None:
-    with served(workspace(tmp_path)) as server:
+    with running_process(workspace(tmp_path)) as server:
         secret = server.token(tmp_path)
     ended = run("--workspace", str(tmp_path), "--snippet", client)
     assert ended.returncode == 0
@@ -340,7 +340,7 @@ def test_an_open_server_may_be_said_in_the_settings_and_accepted_by_option(tmp_p
     folder = workspace(tmp_path)
     with (folder / "ferrule.toml").open("a") as file:
         file.write("\n[serve]\nauth = false\n")
-    with served(folder, "--dangerously-open") as server:
+    with running_process(folder, "--dangerously-open") as server:
         assert server.process.poll() is None
 
 
@@ -369,7 +369,7 @@ def test_the_servers_of_a_desktop_client_are_taken_over_and_governed(tmp_path: P
     )
     folder = tmp_path / "place"
     folder.mkdir()
-    with served(folder, "--import-config", str(config)) as server:
+    with running_process(folder, "--import-config", str(config)) as server:
         tools = ask(server.url, "tools/list", {}, server.token(folder))["tools"]
         assert tools
     assert "s3" not in (folder / "ferrule.toml").read_text()

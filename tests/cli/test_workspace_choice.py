@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.cli.init import write_workspace
 from tests.cli.run import ferrule
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 WRITING = (
     ("key", "add", "bob"),
@@ -52,5 +52,5 @@ def test_a_bare_folder_with_a_definition_is_a_workspace(workspace: Path, tmp_pat
     bare.mkdir()
     shutil.copy(workspace / "tools" / "translate.json", bare)
     assert ferrule("key", "add", "bob", folder=bare).code == 0
-    with served(bare) as server:
+    with running_process(bare) as server:
         assert ferrule("console", "--no-open", folder=bare).out.startswith(server.url)

@@ -17,7 +17,7 @@ from scripts.demo_client import Away, Client
 from ferrule.access.keys import OWNER_FILE, Access
 from ferrule.model.approval import APPROVE
 from tests.docs.test_demo import DEMO, SAMPLES
-from tests.servers.stand import WAIT_SECONDS, Served, served
+from tests.servers.stand import WAIT_SECONDS, ServerProcess, running_process
 
 OPEN = build_opener(ProxyHandler({})).open
 ANSWER = {"answer": "Anything by Verne, from an armchair.", "sure": "likely"}
@@ -30,15 +30,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shop(folder: Path) -> Iterator[Served]:
-    with served(folder) as server:
+def shop(folder: Path) -> Iterator[ServerProcess]:
+    with running_process(folder) as server:
         yield server
 
 
 class Desk:
     """People who answer what waits: the owner, and somebody from accounts and from the warehouse."""
 
-    def __init__(self, server: Served, folder: Path) -> None:
+    def __init__(self, server: ServerProcess, folder: Path) -> None:
         self._url = server.url
         access = Access(folder)
         owner = access.local_owner()
@@ -69,11 +69,11 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(shop: Served, folder: Path) -> Desk:
+def desk(shop: ServerProcess, folder: Path) -> Desk:
     return Desk(shop, folder)
 
 
-def test_every_tool_is_called_through_the_server_and_ends(shop: Served, folder: Path, desk: Desk) -> None:
+def test_every_tool_is_called_through_the_server_and_ends(shop: ServerProcess, folder: Path, desk: Desk) -> None:
     anybody = Client(shop.url, shop.token(folder))
     support = Client(shop.url, key_of(folder, WORKERS[1]))
     assert "delete_account" not in anybody.tools()  # the policy denies it to them whatever they say: it does not exist
@@ -102,7 +102,7 @@ def test_every_tool_is_called_through_the_server_and_ends(shop: Served, folder: 
 
 
 def test_the_agents_do_each_act_and_pick_up_what_people_answered(
-    shop: Served, folder: Path, desk: Desk, capsys: pytest.CaptureFixture[str]
+    shop: ServerProcess, folder: Path, desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     crew = Crew({worker.name: Client(shop.url, key_of(folder, worker)) for worker in WORKERS}, seed=7)
     crew.work_once()
@@ -137,7 +137,7 @@ def test_the_agents_do_each_act_and_pick_up_what_people_answered(
         assert words in told, told
 
 
-def test_the_ledger_has_what_the_console_shows(shop: Served, folder: Path, desk: Desk) -> None:
+def test_the_ledger_has_what_the_console_shows(shop: ServerProcess, folder: Path, desk: Desk) -> None:
     crew = Crew({worker.name: Client(shop.url, key_of(folder, worker)) for worker in WORKERS}, seed=7)
     crew.work_once()
     end = time.monotonic() + WAIT_SECONDS
@@ -156,12 +156,12 @@ def test_the_ledger_has_what_the_console_shows(shop: Served, folder: Path, desk:
     assert "ferrule-payload:" in json.dumps(export)
 
 
-def test_once_as_a_command(shop: Served, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_once_as_a_command(shop: ServerProcess, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--once", "--workspace", str(folder), "--seed", "3"]) == 0  # it finds the port by itself
     assert f"for a person: {shop.url}/console/inbox" in capsys.readouterr().out
 
 
-def test_a_few_seconds_of_work(shop: Served, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_few_seconds_of_work(shop: ServerProcess, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--rate", "20", "--minutes", "0.02", "--workspace", str(folder)]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 10
 
@@ -180,6 +180,6 @@ def test_without_a_server_it_says_what_to_do(tmp_path: Path, capsys: pytest.Capt
     assert "Nothing serves the demo at http://127.0.0.1:1. Start it in another terminal" in capsys.readouterr().err
 
 
-def test_a_key_of_another_workspace_is_told(shop: Served) -> None:
+def test_a_key_of_another_workspace_is_told(shop: ServerProcess) -> None:
     with pytest.raises(Away, match="does not know this agent's key"):
         Client(shop.url, "frl_none_none").tools()

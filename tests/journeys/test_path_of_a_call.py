@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.stand import Served, served
+from tests.servers.stand import ServerProcess, running_process
 
 ROOT = Path(__file__).parents[2]
 TRACED = ROOT / "tests" / "journeys" / "traced_server.py"
@@ -57,12 +57,12 @@ def listed_modules(title: str) -> list[str]:
 
 
 @contextmanager
-def traced_server(folder: Path) -> Iterator[tuple[Served, Path]]:
+def traced_server(folder: Path) -> Iterator[tuple[ServerProcess, Path]]:
     """A real server process, and the file for its traces."""
     (folder / "functions.py").write_text(FUNCTIONS)
     (folder / "ferrule.toml").write_text('namespace = "path"\n[functions]\nmodules = ["functions.py"]\n')
     traces = folder / "traces.json"
-    with served(folder, program=(str(TRACED), str(traces))) as server:
+    with running_process(folder, program=(str(TRACED), str(traces))) as server:
         yield server, traces
 
 

@@ -70,7 +70,7 @@ class Open:
     async def _put(self, message: Any) -> None:
         await self._sent.put(dict(message))
 
-    async def begun(self) -> int:
+    async def wait_for_status(self) -> int:
         """The status, as soon as there is one."""
         message = await asyncio.wait_for(self._next(), WAIT_SECONDS)
         assert message["type"] == "http.response.start"
@@ -87,7 +87,7 @@ class Open:
             raise AssertionError("it ended without an answer")
         return await getting
 
-    async def part(self) -> bytes | None:
+    async def read_part(self) -> bytes | None:
         """The next bytes of the body; None at its end."""
         if self._is_over:
             return None
@@ -95,16 +95,16 @@ class Open:
         self._is_over = not message.get("more_body")
         return bytes(message.get("body", b"")) or (None if self._is_over else b"")
 
-    async def event(self) -> dict[str, str] | None:
+    async def read_event(self) -> dict[str, str] | None:
         """The next event of a stream; None at its end. Comments are left out."""
         while b"\n\n" not in self._rest:
-            part = await self.part()
+            part = await self.read_part()
             if part is None:
                 return None
             self._rest += part.replace(b"\r\n", b"\n")
         block, _, self._rest = self._rest.partition(b"\n\n")
         lines = [line.partition(":") for line in block.decode().split("\n") if line and not line.startswith(":")]
-        return {name: value.removeprefix(" ") for name, _, value in lines} if lines else await self.event()
+        return {name: value.removeprefix(" ") for name, _, value in lines} if lines else await self.read_event()
 
     async def leave(self) -> None:
         """Close the connection, and wait until the server has noticed."""
@@ -112,21 +112,21 @@ class Open:
         await asyncio.wait({self.task}, timeout=WAIT_SECONDS)
 
 
-class Stand(NamedTuple):
+class InProcessServer(NamedTuple):
     """A workspace served in this process."""
 
     app: App
     edge: Edge
     root: Root
 
-    def token(self, file: str = AGENT_FILE) -> str:
+    def read_token(self, file: str = AGENT_FILE) -> str:
         """The secret of a local token: the agents', or the owner's with OWNER_FILE."""
         Access(self.app.root).local_agent()
         return (self.app.root / KEYS_FOLDER / file).read_text().strip()
 
     def owner(self) -> str:
         """The owner's token."""
-        return self.token(OWNER_FILE)
+        return self.read_token(OWNER_FILE)
 
     async def respond(self, request: HttpRequest) -> HttpAnswer | HttpStream | None:
         """Give the answer to a request as the root gives it, however long that takes."""
@@ -164,23 +164,23 @@ class Stand(NamedTuple):
     ) -> Reply:
         """Send a request, and give its whole answer."""
         opened = self.open(method, path, body, headers)
-        status = await opened.begun()
+        status = await opened.wait_for_status()
         parts = []
-        while (part := await opened.part()) is not None:
+        while (part := await opened.read_part()) is not None:
             parts.append(part)
         await opened.task
         return Reply(status, opened.headers, b"".join(parts))
 
 
 @asynccontextmanager
-async def serving(
+async def running_server(
     folder: Path,
     *,
     tools: Iterable[Any] = (),
     toml: str = "",
     auth: bool = False,
     settings: ServeSettings | None = None,
-) -> AsyncIterator[Stand]:
+) -> AsyncIterator[InProcessServer]:
     """A workspace in a folder, served here. `toml`: its ferrule.toml, if the folder has none yet."""
     if not (folder / "ferrule.toml").exists():
         (folder / "ferrule.toml").write_text(toml)
@@ -191,12 +191,12 @@ async def serving(
             access.prepare()
         edge = Edge(app, chosen, gate_of(chosen, access), FairTurnstile(chosen.limits))
         try:
-            yield Stand(app, edge, build_root(edge))
+            yield InProcessServer(app, edge, build_root(edge))
         finally:
             await edge.aclose()
 
 
-class Served(NamedTuple):
+class ServerProcess(NamedTuple):
     """A real server."""
 
     process: subprocess.Popen[str]
@@ -209,16 +209,16 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(
+def running_process(
     folder: Path, *options: str, env: Mapping[str, str] | None = None, program: Sequence[str] = ("-m", "ferrule")
-) -> Iterator[Served]:
+) -> Iterator[ServerProcess]:
     """`ferrule serve` on a free port, until the end of the block. `program`: what Python runs for `ferrule`."""
     words = [sys.executable, *program, "serve", "--workspace", str(folder), "--port", "0", "--json", *options]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     try:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
-        yield Served(process, told["url"], told)
+        yield ServerProcess(process, told["url"], told)
     finally:
         process.terminate()
         try:

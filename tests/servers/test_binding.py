@@ -24,7 +24,7 @@ from ferrule.servers.binding import find_bind_problem, list_bind_warnings
 from tests.driven import driven
 from tests.runtime.executors.rest.tools import ALLOW, definition
 from tests.servers.issuer import issuing
-from tests.servers.stand import Stand, served, serving
+from tests.servers.stand import InProcessServer, running_process, running_server
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -35,7 +35,7 @@ ISSUER = JwtSettings(issuer="https://login.example.com")
 PUBLIC = "https://tools.example.com"
 
 
-async def call(stand: Stand, secret: str, tool: str, arguments: dict[str, Any] | None = None) -> Any:
+async def call(stand: InProcessServer, secret: str, tool: str, arguments: dict[str, Any] | None = None) -> Any:
     """A tool call over MCP: its answer."""
     params = {"name": tool, "arguments": arguments or {}, "_meta": META}
     headers = {
@@ -160,7 +160,7 @@ def test_a_real_server_checks_host_origin_and_token(tmp_path: Path) -> None:
                 return error.code
 
     (tmp_path / "ferrule.toml").write_text("")
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         secret = server.token(tmp_path)
         bearer = f"Bearer {secret}"
         tools = f"{server.url}/v1/tools"
@@ -181,7 +181,7 @@ def test_a_real_server_checks_host_origin_and_token(tmp_path: Path) -> None:
 async def test_a_key_for_what_the_catalog_lacks_is_refused_and_its_owner_can_see_why(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with serving(tmp_path, tools=[echo], auth=True) as stand:
+    async with running_server(tmp_path, tools=[echo], auth=True) as stand:
         access = Access(tmp_path)
         for limits in (
             KeyLimits(agent="ghost-agent"),
@@ -211,9 +211,9 @@ def vault_door(text: str = "") -> str:
 @driven
 async def test_a_hidden_tool_looks_exactly_like_an_unknown_one(tmp_path: Path) -> None:
     """In every protocol: the same status, the same headers, the same body but for the name that was asked for."""
-    async with serving(tmp_path, tools=[echo, vault_door], auth=True) as stand:
+    async with running_server(tmp_path, tools=[echo, vault_door], auth=True) as stand:
         await stand.app.disable(_tool_id(stand, "vault_door"), by="test")
-        secret = stand.token()
+        secret = stand.read_token()
         shown = await call(stand, secret, "echo", {"text": "hi"})
         assert shown.status == 200 and b"hi" in shown.body
         known, unknown = await call(stand, secret, "vault_door"), await call(stand, secret, "vault_dooz")
@@ -239,7 +239,7 @@ async def test_a_hidden_tool_looks_exactly_like_an_unknown_one(tmp_path: Path) -
         )
 
 
-async def _told(stand: Stand, secret: str, method: str, path: str, body: str, name: str) -> tuple[int, str]:
+async def _told(stand: InProcessServer, secret: str, method: str, path: str, body: str, name: str) -> tuple[int, str]:
     """A status and a body, without the name that was asked for and without what differs between any two requests."""
     headers = {"Authorization": f"Bearer {secret}"}
     reply = await stand.ask(method, path.replace("NAME", name), body.replace("NAME", name).encode(), headers)
@@ -247,7 +247,7 @@ async def _told(stand: Stand, secret: str, method: str, path: str, body: str, na
     return reply.status, plain.replace(name, "NAME")
 
 
-def _tool_id(stand: Stand, name: str) -> str:
+def _tool_id(stand: InProcessServer, name: str) -> str:
     return next(listed.tool.tool_id for listed in stand.app.catalog.list_preferred() if listed.tool.name == name)
 
 
@@ -275,9 +275,9 @@ async def test_no_upstream_ever_sees_the_credential_a_caller_came_with(tmp_path:
             jwt=JwtSettings(issuer=issuer.url, audience="urn:tools"), grants=(GrantSettings(group="x", refuse=True),)
         )
         toml = f'[network]\nallow = ["127.0.0.1:{port}"]\n'
-        async with serving(tmp_path, settings=settings, toml=toml) as stand:
+        async with running_server(tmp_path, settings=settings, toml=toml) as stand:
             token = issuer.token(aud="urn:tools")
-            for secret in (stand.token(), token):
+            for secret in (stand.read_token(), token):
                 reply = await call(stand, secret, "get-status")
                 assert reply.status == 200 and b'"isError":true' not in reply.body, reply.body
     server.close()
@@ -285,5 +285,5 @@ async def test_no_upstream_ever_sees_the_credential_a_caller_came_with(tmp_path:
     assert len(seen) == 2
     for head in seen:
         assert b"authorization" not in head.lower()
-        for secret in (stand.token(), token, token.split(".")[2]):
+        for secret in (stand.read_token(), token, token.split(".")[2]):
             assert secret.encode() not in head

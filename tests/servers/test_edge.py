@@ -16,7 +16,7 @@ from ferrule.model.approval import CALL, Identity
 from ferrule.model.result import Result
 from ferrule.servers import edge as edge_module
 from ferrule.servers.auth.callers import Caller
-from tests.servers.stand import Stand, serving
+from tests.servers.stand import InProcessServer, running_server
 
 CALLER = Caller(Identity("ada", "token:1", frozenset({CALL})))
 
@@ -27,9 +27,9 @@ def look(n: int) -> int:
     return n
 
 
-def play(story: Callable[[Stand], Awaitable[None]], folder: Path) -> None:
+def play(story: Callable[[InProcessServer], Awaitable[None]], folder: Path) -> None:
     async def main() -> None:
-        async with serving(folder, tools=[look]) as stand:
+        async with running_server(folder, tools=[look]) as stand:
             await story(stand)
 
     asyncio.run(main())
@@ -39,7 +39,7 @@ def test_surfaces_of_runs_do_not_push_out_those_of_callers(tmp_path: Path, monke
     monkeypatch.setattr(edge_module, "_SURFACES_KEPT", 3)
     monkeypatch.setattr(edge_module, "_FEWEST_KEPT", 1)
 
-    async def story(stand: Stand) -> None:
+    async def story(stand: InProcessServer) -> None:
         own = await resolve(stand.edge.surface(CALLER))
         first = await resolve(stand.edge.surface(CALLER, "run 0"))
         for number in range(1, 10):
@@ -58,7 +58,7 @@ def test_surfaces_with_many_tools_are_remembered_for_fewer_runs(
     monkeypatch.setattr(edge_module, "_ENTRIES_KEPT", 20)
     monkeypatch.setattr(edge_module, "_FEWEST_KEPT", 2)
 
-    async def story(stand: Stand) -> None:
+    async def story(stand: InProcessServer) -> None:
         tools = len((await resolve(stand.edge.surface(CALLER))).surface.entries)
         for number in range(30):
             await resolve(stand.edge.surface(CALLER, f"run {number}"))
@@ -70,7 +70,7 @@ def test_surfaces_with_many_tools_are_remembered_for_fewer_runs(
 def test_a_surface_that_nobody_uses_goes_without_a_look_for_garbage(tmp_path: Path) -> None:
     """Its memory is mostly of a kind that the collector does not count: waiting for it would be waiting for long."""
 
-    async def story(stand: Stand) -> None:
+    async def story(stand: InProcessServer) -> None:
         gc.collect()
         gc.disable()
         try:
@@ -88,7 +88,7 @@ def test_a_surface_that_nobody_uses_goes_without_a_look_for_garbage(tmp_path: Pa
 
 
 def test_a_call_that_outlives_its_surface_still_sees_one(tmp_path: Path) -> None:
-    async def story(stand: Stand) -> None:
+    async def story(stand: InProcessServer) -> None:
         handle = await resolve(stand.edge.surface(CALLER, "run"))
         session = handle.session
         assert session.handle is handle

@@ -21,7 +21,7 @@ from tests.contracts.transports.fake_upstream import aml
 from tests.driven import driven
 from tests.servers.api.api import api
 
-from .stand import serving
+from .stand import running_server
 
 
 @driven
@@ -80,7 +80,7 @@ async def test_an_approval_is_void_when_the_definition_changed_on_disk_meanwhile
     file.write_text(aml("look-up", transport))
     (tmp_path / "policy.toml").write_text('[[rules]]\nid = "ask"\ndecision = "ask"\ntool = "look-up"\n')
     toml = f'[network]\nallow = ["127.0.0.1:{port}"]\n'
-    async with server, serving(tmp_path, toml=toml, settings=ServeSettings(auth=True)) as stand:
+    async with server, running_server(tmp_path, toml=toml, settings=ServeSettings(auth=True)) as stand:
         access = Access(tmp_path)
         owner = access.local_owner()
         caller, approver = [

@@ -28,7 +28,7 @@ from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import scope_run_id
 from tests.driven import driven
 
-from .stand import Reply, Stand, serving
+from .stand import InProcessServer, Reply, running_server
 
 NOBODY = "inv_00000000000000000000dead"
 LARGE = "x" * 50_000
@@ -49,7 +49,7 @@ def pay(amount: int) -> str:
 class Place(NamedTuple):
     """A workspace with people of two tenants."""
 
-    stand: Stand
+    stand: InProcessServer
     secrets: dict[str, str]
 
     async def ask(self, who: str, method: str, path: str, body: Any = b"", **headers: str) -> Reply:
@@ -91,7 +91,7 @@ STRANGERS = ("bob", "ada of shop", "operator of shop")
 
 @asynccontextmanager
 async def place(folder: Path) -> AsyncIterator[Place]:
-    async with serving(folder, tools=[report, pay], auth=True) as stand:
+    async with running_server(folder, tools=[report, pay], auth=True) as stand:
         access = Access(folder)
         owner = access.local_owner()
         secrets = {
@@ -207,7 +207,7 @@ async def test_a_surface_gives_nothing_of_anybody_elses(tmp_path: Path) -> None:
             assert await here.stand.app.payload(one, tenant="acme") == await here.stand.app.payload(one)
 
 
-async def _stored(stand: Stand, call: str) -> list[Any]:
+async def _stored(stand: InProcessServer, call: str) -> list[Any]:
     rows = await stand.app.store.rows_of(call)
     return [await find_payload(stand.app.services, uri, principal=None) for uri in list_payload_uris(rows)]
 
@@ -275,7 +275,7 @@ async def test_an_interruption_stops_ones_own_calls_alone(tmp_path: Path) -> Non
         return ""
 
     toml = '[scheduler]\nscope = "workspace"\ninterrupt_behavior = "cancel"\n'
-    async with serving(tmp_path, tools=[wait], auth=True, toml=toml) as stand:
+    async with running_server(tmp_path, tools=[wait], auth=True, toml=toml) as stand:
         app = stand.app
         ada, other = app.surface(principal="ada", tenant="acme"), app.surface(principal="ada", tenant="shop")
         calls = [asyncio.create_task(one.call("wait", {"name": one.request.tenant})) for one in (ada, other)]

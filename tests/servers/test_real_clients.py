@@ -30,7 +30,7 @@ from scripts.conformance import NoSuite, node_program
 
 import ferrule
 from ferrule.model.approval import APPROVE, Identity
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 from tests.services import missing
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -138,7 +138,7 @@ async def sdk(folder: Path, way: str, mode: str, **options: Any) -> AsyncIterato
         async with mcp.Client(server, mode=mode, elicitation_callback=asked, **options) as client:
             yield Sdk(client)
         return
-    with served(folder) as at:
+    with running_process(folder) as at:
         headers = {"Authorization": f"Bearer {at.token(folder)}"}
         async with create_mcp_http_client(headers=headers) as http:
             transport = streamable_http_client(f"{at.url}/mcp", http_client=http)
@@ -153,7 +153,7 @@ async def fast(folder: Path, way: str, mode: str) -> AsyncIterator[Tried]:
         async with fastmcp.Client(transport, mode=mode, elicitation_handler=asked_fast) as client:
             yield Fast(client)
         return
-    with served(folder) as at:
+    with running_process(folder) as at:
         transport = StreamableHttpTransport(f"{at.url}/mcp", headers={"Authorization": f"Bearer {at.token(folder)}"})
         async with fastmcp.Client(transport, mode=mode, elicitation_handler=asked_fast) as client:
             yield Fast(client)
@@ -361,7 +361,7 @@ def test_the_inspector_gets_along(tmp_path: Path, way: str, mode: str) -> None:
         if way == "stdio":
             asyncio.run(story(folder, [sys.executable, *piped(folder)]))
         else:
-            with served(folder, "--no-auth") as at:
+            with running_process(folder, "--no-auth") as at:
                 asyncio.run(story(folder, [f"{at.url}/mcp"]))
 
 

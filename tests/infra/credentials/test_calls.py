@@ -43,7 +43,7 @@ async def called(surface: SurfaceHandle) -> Result:
     return result
 
 
-async def shown(server: Far, env: Mapping[str, str], **credentials: Any) -> dict[str, str]:
+async def send_and_read_headers(server: Far, env: Mapping[str, str], **credentials: Any) -> dict[str, str]:
     """The headers that the system behind a tool with these credentials got."""
     async with memory_app(
         definitions=tool(server, **credentials), settings=SETTINGS, environment=env, policy=ALLOW
@@ -57,10 +57,14 @@ async def shown(server: Far, env: Mapping[str, str], **credentials: Any) -> dict
 async def test_a_key_is_shown_in_its_header() -> None:
     """AML-65, AML-66, AML-67."""
     with far(fine) as server:
-        plain = await shown(server, {"K": "k3y"}, scheme="api-key", header="X-Shop", source="env", name="K")
+        plain = await send_and_read_headers(
+            server, {"K": "k3y"}, scheme="api-key", header="X-Shop", source="env", name="K"
+        )
         assert plain["x-shop"] == "k3y" and "authorization" not in plain
         env = {"K": json.dumps({"live": "k4y"})}
-        member = await shown(server, env, scheme="api-key", header="X-Shop", source="env", name="K", key="live")
+        member = await send_and_read_headers(
+            server, env, scheme="api-key", header="X-Shop", source="env", name="K", key="live"
+        )
         assert member["x-shop"] == "k4y"
 
 
@@ -69,7 +73,7 @@ async def test_a_key_is_shown_in_its_header() -> None:
 async def test_a_token_is_shown_as_a_bearer(scheme: str) -> None:
     """AML-66, AML-70."""
     with far(fine) as server:
-        seen = await shown(server, {"T": "t0ken"}, scheme=scheme, source="env", name="T")
+        seen = await send_and_read_headers(server, {"T": "t0ken"}, scheme=scheme, source="env", name="T")
         assert seen["authorization"] == "Bearer t0ken"
 
 
@@ -77,7 +81,7 @@ async def test_a_token_is_shown_as_a_bearer(scheme: str) -> None:
 async def test_nothing_is_shown_where_nothing_is_said() -> None:
     """AML-58, AML-66."""
     with far(fine) as server:
-        assert "authorization" not in await shown(server, {}, scheme="none")
+        assert "authorization" not in await send_and_read_headers(server, {}, scheme="none")
 
 
 @in_event_loop
@@ -86,7 +90,7 @@ async def test_a_brokers_token_is_shown_and_the_broker_is_asked_as_ourselves() -
     with far(fine) as server:
         env = {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "B", "AWS_ENDPOINT_URL": server.url}
         arn = f"arn:aws:lambda:{REGION}:123456789012:function:broker"
-        seen = await shown(server, env, scheme="oauth2", provider="aws", function_id=arn, scopes=["a"])
+        seen = await send_and_read_headers(server, env, scheme="oauth2", provider="aws", function_id=arn, scopes=["a"])
         assert seen["authorization"] == "Bearer from-the-broker"
         assert json.loads(server.asked[0].body) == {"scopes": ["a"]}
 
@@ -97,7 +101,7 @@ async def test_a_token_address_of_our_own_stands_beside_the_broker_and_is_asked_
     with far(
         lambda asked: Reply(200, {"access_token": "direct", "expires_in": 60}) if asked.form else fine(asked)
     ) as server:
-        seen = await shown(
+        seen = await send_and_read_headers(
             server,
             {"CLIENT_SECRET": "s"},
             scheme="oauth2",
@@ -125,7 +129,9 @@ async def test_secrets_come_from_every_store(aws: Amazon, gcp: Google, azure: Az
         {"source": "azure_key_vault", "vault_url": azure.url, "secret_name": "shop"},
     ]
     with far(fine) as server:
-        seen = [(await shown(server, env, scheme="bearer-token", **each))["authorization"] for each in kept]
+        seen = [
+            (await send_and_read_headers(server, env, scheme="bearer-token", **each))["authorization"] for each in kept
+        ]
     assert seen == ["Bearer of-ours", "Bearer of-amazon", "Bearer of-google", "Bearer of-microsoft"]
 
 

@@ -13,7 +13,7 @@ from tests.infra.credentials.oauth_setup import oauth_setup
 from tests.infra.credentials.scripted_provider import ScriptedProvider
 
 
-async def _asked(port: int, text: str) -> str:
+async def _ask(port: int, text: str) -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(text.encode("latin-1"))
     await writer.drain()
@@ -38,7 +38,7 @@ def _played(*requests: str | Callable[[int], str]) -> tuple[list[str], list[dict
         target = local_target(port.redirect_uri)
         assert target is not None
         try:
-            return [await _asked(target.port, one if isinstance(one, str) else one(target.port)) for one in requests]
+            return [await _ask(target.port, one if isinstance(one, str) else one(target.port)) for one in requests]
         finally:
             await port.aclose()
 
@@ -94,12 +94,12 @@ def test_the_port_listens_no_longer_than_somebody_is_waited_for(tmp_path: Path) 
             }
             assert len(ports) == 1
             port = int(ports.pop().partition("127.0.0.1%3A")[2].partition("%2F")[0])
-            assert "404" in await _asked(port, _get("/")(port))
+            assert "404" in await _ask(port, _get("/")(port))
             here.clock.advance(601)
             async with asyncio.timeout(10):
                 while True:
                     try:
-                        await _asked(port, _get("/")(port))
+                        await _ask(port, _get("/")(port))
                     except OSError:
                         break
                     await asyncio.sleep(0.05)

@@ -11,23 +11,23 @@ from ferrule.infra.network.urls import parse_url
 ONE = "http://proxy.corp:3128"
 
 
-def found(proxies: Proxies, url: str) -> str | None:
+def find_proxy(proxies: Proxies, url: str) -> str | None:
     proxy = proxies.find(parse_url(url))
     return None if proxy is None else proxy.target.place
 
 
 def test_the_environment_names_one_for_each_scheme_and_small_letters_win() -> None:
     proxies = read_proxies("", "", (), {"HTTPS_PROXY": "http://a.corp:1", "HTTP_PROXY": "b.corp:2"})
-    assert (found(proxies, "https://x.com/"), found(proxies, "http://x.com/")) == ("a.corp:1", "b.corp:2")
+    assert (find_proxy(proxies, "https://x.com/"), find_proxy(proxies, "http://x.com/")) == ("a.corp:1", "b.corp:2")
     proxies = read_proxies("", "", (), {"HTTPS_PROXY": "http://a.corp:1", "https_proxy": "https://c.corp"})
-    assert (found(proxies, "https://x.com/"), found(proxies, "http://x.com/")) == ("c.corp:443", None)
+    assert (find_proxy(proxies, "https://x.com/"), find_proxy(proxies, "http://x.com/")) == ("c.corp:443", None)
     assert read_proxies("", "", (), {"HTTPS_PROXY": " ", "NO_PROXY": "<odd>"}) == Proxies()
 
 
 def test_settings_win_and_may_say_none() -> None:
     env = {"HTTPS_PROXY": "http://a.corp:1", "LOGIN": "me:pass word"}
     proxies = read_proxies(ONE, "LOGIN", (), env)
-    assert found(proxies, "https://x.com/") == found(proxies, "http://x.com/") == "proxy.corp:3128"
+    assert find_proxy(proxies, "https://x.com/") == find_proxy(proxies, "http://x.com/") == "proxy.corp:3128"
     assert read_proxies("none", "", (), env) == Proxies()
 
 

@@ -18,7 +18,7 @@ from ferrule.contracts.executor import Context
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import LimitSettings, ServeSettings
 from ferrule.servers.api.openapi import build_openapi
-from tests.servers.stand import Open, Reply, Stand, serving
+from tests.servers.stand import InProcessServer, Open, Reply, running_server
 
 NOBODY = "inv_00000000000000000000dead"
 TOML = """
@@ -105,7 +105,7 @@ PEOPLE: dict[str, tuple[str, list[str], str | None]] = {
 class Api(NamedTuple):
     """The API, and the keys of its people."""
 
-    stand: Stand
+    stand: InProcessServer
     secrets: dict[str, str]
 
     def headers(self, who: str, given: dict[str, str]) -> dict[str, str]:
@@ -137,7 +137,7 @@ async def api(folder: Path, *, toml: str = TOML, limits: LimitSettings | None = 
     gates.clear()
     (folder / "policy.toml").write_text(POLICY)
     settings = ServeSettings(auth=True, limits=limits or LimitSettings())
-    async with serving(folder, tools=TOOLS, toml=toml, settings=settings) as stand:
+    async with running_server(folder, tools=TOOLS, toml=toml, settings=settings) as stand:
         access = Access(folder)
         owner = access.local_owner()
         secrets = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.driven import driven
 from tests.servers.api.api import api
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 
 @driven
@@ -50,7 +50,7 @@ async def test_what_is_wrong_with_a_policy_is_shown_without_secrets_and_without_
     outside.write_text('somebody = "elsewhere"\n')
     os.symlink(outside, folder / "policy.toml")
     toml = '[policy]\nmood = "strict"\npassword = "hunter2hunter2"\n'
-    async with serving(folder, toml=toml, auth=True) as stand:
+    async with running_server(folder, toml=toml, auth=True) as stand:
         reply = await stand.ask("GET", "/v1/policy", headers={"Authorization": f"Bearer {stand.owner()}"})
         problems = reply.json()["problems"]
         assert {each["file"] for each in problems} == {"ferrule.toml", "policy.toml"}

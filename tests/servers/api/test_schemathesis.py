@@ -19,7 +19,7 @@ import pytest
 
 from ferrule.access.keys import Access
 from ferrule.model.approval import ADMIN, APPROVE, CALL
-from tests.servers.stand import Served, served
+from tests.servers.stand import ServerProcess, running_process
 
 EXAMPLES = int(os.environ.get("FERRULE_EXAMPLES", "0"))
 KINDS: dict[str, list[str]] = {"everything": [CALL, APPROVE, ADMIN], "agent": [CALL], "owner": [APPROVE, ADMIN]}
@@ -44,7 +44,7 @@ def pay(amount: int) -> str:
 '''
 
 
-def run(folder: Path, server: Served, secret: str, *options: str, settings: str = "") -> None:
+def run(folder: Path, server: ServerProcess, secret: str, *options: str, settings: str = "") -> None:
     """Let the fuzzer loose on a server."""
     (folder / "st.toml").write_text(f"{CHECKS}\n{settings}")
     words = [sys.executable, "-m", "schemathesis.cli", "--config-file", "st.toml", "run", f"{server.url}/v1/openapi.json",
@@ -67,7 +67,7 @@ def key(folder: Path, kind: str) -> str:
 
 def test_a_fuzzer_finds_nothing(tmp_path: Path) -> None:
     workspace(tmp_path)
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         run(tmp_path, server, key(tmp_path, "everything"), "--phases", "coverage,fuzzing", "--max-examples", "2")
 
 
@@ -75,7 +75,7 @@ def test_a_fuzzer_finds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fuzzer_finds_nothing_in_a_long_time(tmp_path: Path, kind: str) -> None:
     workspace(tmp_path)
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         run(tmp_path, server, key(tmp_path, kind), "--max-examples", str(EXAMPLES))
 
 
@@ -85,7 +85,7 @@ def test_a_fuzzer_finds_nothing_about_calls_that_are_there(
     tmp_path: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
     workspace(tmp_path)
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         secret = key(tmp_path, "everything")
         body = json.dumps({"tool": tool, "arguments": arguments}).encode()
         headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}

@@ -11,7 +11,7 @@ from ferrule.servers.asgi import Header, HttpRequest
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.auth.hosts import Door, find_host_problem, find_origin_problem
 from tests.driven import driven
-from tests.servers.stand import Reply, serving
+from tests.servers.stand import Reply, running_server
 
 APP = "https://app.example.com"
 
@@ -170,9 +170,9 @@ def test_settings_that_make_no_sense_are_named() -> None:
         assert find_host_problem(host) is None
 
 
-async def asked(folder: Path, method: str, origin: str, **headers: str) -> Reply:
+async def ask(folder: Path, method: str, origin: str, **headers: str) -> Reply:
     settings = ServeSettings(origins=(APP, "vscode-webview://abc"))
-    async with serving(folder, settings=settings) as stand:
+    async with running_server(folder, settings=settings) as stand:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         return await stand.ask(method, "/mcp", headers={"Origin": origin, **given})
 
@@ -181,7 +181,7 @@ async def asked(folder: Path, method: str, origin: str, **headers: str) -> Reply
 async def test_a_configured_origin_is_told_that_it_may_call(tmp_path: Path) -> None:
     """MCP-47"""
     wanted = "authorization, content-type, mcp-protocol-version, Mcp-Param-Region, x-evil, last-event-id"
-    reply = await asked(
+    reply = await ask(
         tmp_path, "OPTIONS", APP, Access_Control_Request_Method="POST", Access_Control_Request_Headers=wanted
     )
     assert reply.status == 204 and reply.body == b""
@@ -195,25 +195,25 @@ async def test_a_configured_origin_is_told_that_it_may_call(tmp_path: Path) -> N
 
 @driven
 async def test_refusals_can_be_read_by_a_configured_origin_too(tmp_path: Path) -> None:
-    reply = await asked(tmp_path, "POST", APP)
+    reply = await ask(tmp_path, "POST", APP)
     assert reply.status == 401
     assert reply.headers["access-control-allow-origin"] == APP
     exposed = reply.headers["access-control-expose-headers"]
     assert "WWW-Authenticate" in exposed and "Mcp-Session-Id" in exposed
-    assert (await asked(tmp_path, "POST", "vscode-webview://abc")).status == 401
+    assert (await ask(tmp_path, "POST", "vscode-webview://abc")).status == 401
 
 
 @driven
 async def test_nobody_else_learns_anything_from_a_preflight(tmp_path: Path) -> None:
     for origin in ("https://evil.com", "null", "https://app.example.com.evil.com", "http://app.example.com"):
-        reply = await asked(tmp_path, "OPTIONS", origin, Access_Control_Request_Method="POST")
+        reply = await ask(tmp_path, "OPTIONS", origin, Access_Control_Request_Method="POST")
         assert reply.status == 403
         assert not [name for name in reply.headers if name.startswith("access-control")]
 
 
 @driven
 async def test_without_configured_origins_cors_is_closed(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         reply = await stand.ask("OPTIONS", "/mcp", headers={"Access-Control-Request-Method": "POST"})
         assert (reply.status, reply.headers["allow"]) == (405, "GET, POST, DELETE")
         assert not [name for name in reply.headers if name.startswith("access-control")]

@@ -25,7 +25,7 @@ from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
 from tests.servers.issuer import RESOURCE, Issuer, issuing
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 PUBLIC = "https://tools.example.com"
 
@@ -339,7 +339,7 @@ async def test_a_token_without_the_scope_is_told_which_it_needs(tmp_path: Path) 
     async with issuing() as issuer:
         said = JwtSettings(issuer=issuer.url, scopes={"tools.call": "call"})
         settings = ServeSettings(public_url=PUBLIC, jwt=said)
-        async with serving(tmp_path, settings=settings) as stand:
+        async with running_server(tmp_path, settings=settings) as stand:
             headers = {"Accept": "application/json, text/event-stream", "Host": "tools.example.com"}
             reply = await stand.ask(
                 "POST", "/mcp", demanded(), headers | {"Authorization": f"Bearer {issuer.token(scope='approve')}"}
@@ -360,7 +360,7 @@ async def test_who_calls_is_known_before_anything_is_read(tmp_path: Path) -> Non
     """MCP-283, MCP-269: a bad token and a bad body are a bad token; a token in the query is none."""
     async with issuing() as issuer:
         settings = ServeSettings(public_url=PUBLIC, jwt=JwtSettings(issuer=issuer.url))
-        async with serving(tmp_path, settings=settings) as stand:
+        async with running_server(tmp_path, settings=settings) as stand:
             host = {"Host": "tools.example.com"}
             for headers in (host, host | {"Authorization": f"Bearer {issuer.token(exp=5)}"}):
                 assert (await stand.ask("POST", "/mcp", b"{no json", headers)).status == 401

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.model.serving import JwtSettings, McpSettings, ServeSettings
 from tests.driven import driven
-from tests.servers.stand import Reply, serving
+from tests.servers.stand import Reply, running_server
 
 ISSUER = JwtSettings(issuer="https://login.example.com")
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
@@ -18,11 +18,11 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 async def got(
     folder: Path, settings: ServeSettings, path: str, method: str = "GET", host: str = "localhost:8787"
 ) -> Reply:
-    async with serving(folder, settings=settings) as stand:
+    async with running_server(folder, settings=settings) as stand:
         return await stand.ask(method, path, headers={"Host": host})
 
 
-def said(reply: Reply) -> dict[str, str]:
+def read_challenge(reply: Reply) -> dict[str, str]:
     """The parts of a challenge."""
     challenge = reply.headers["www-authenticate"]
     assert challenge.startswith("Bearer ")
@@ -59,7 +59,7 @@ async def test_a_public_address_with_a_path_keeps_it(tmp_path: Path) -> None:
     settings = ServeSettings(public_url="https://example.com/tools/", jwt=ISSUER, mcp=McpSettings(path="/m"))
     for path in (f"{WELL_KNOWN}/tools/m", f"{WELL_KNOWN}/m", WELL_KNOWN):
         assert (await got(tmp_path, settings, path)).json()["resource"] == "https://example.com/tools/m"
-    challenge = said(await got(tmp_path, settings, "/m"))
+    challenge = read_challenge(await got(tmp_path, settings, "/m"))
     assert challenge["resource_metadata"] == f"https://example.com{WELL_KNOWN}/tools/m"
 
 
@@ -101,10 +101,10 @@ async def test_every_refusal_says_where_to_go(
 ) -> None:
     """MCP-270, MCP-276, MCP-278"""
     settings = ServeSettings(public_url="https://tools.example.com", jwt=ISSUER)
-    async with serving(tmp_path, settings=settings) as stand:
+    async with running_server(tmp_path, settings=settings) as stand:
         reply = await stand.ask("POST", "/mcp", b"{}", {} if given is None else {"Authorization": given})
     assert reply.status == status
-    challenge = said(reply)
+    challenge = read_challenge(reply)
     assert challenge.get("error") == error
     assert challenge["resource_metadata"] == f"https://tools.example.com{WELL_KNOWN}/mcp"
     assert challenge["scope"] == "call" and "offline_access" not in challenge["scope"]
@@ -116,13 +116,13 @@ async def test_scopes_are_called_as_the_issuer_calls_them(tmp_path: Path) -> Non
         issuer="https://login.example.com", scopes={"api://tools/use": "call", "api://tools/x": "admin"}
     )
     settings = ServeSettings(public_url="https://tools.example.com", jwt=issuer)
-    assert said(await got(tmp_path, settings, "/mcp"))["scope"] == "api://tools/use"
+    assert read_challenge(await got(tmp_path, settings, "/mcp"))["scope"] == "api://tools/use"
     assert (await got(tmp_path, settings, WELL_KNOWN)).json()["scopes_supported"] == ["api://tools/use"]
 
 
 @driven
 async def test_two_authorization_headers_are_one_too_many(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
-        token = f"Bearer {stand.token()}"
+    async with running_server(tmp_path, auth=True) as stand:
+        token = f"Bearer {stand.read_token()}"
         reply = await stand.ask("POST", "/mcp", b"{}", [("Authorization", token), ("Authorization", token)])
         assert reply.status == 400

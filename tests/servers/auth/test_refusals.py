@@ -12,7 +12,7 @@ from ferrule.model.approval import CALL
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.auth.refusals import RefusalLog
 from tests.driven import driven
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 
 def test_a_reason_is_told_once_a_minute_and_not_too_many_are(caplog: pytest.LogCaptureFixture) -> None:
@@ -47,7 +47,7 @@ def test_no_reason_begins_a_line_or_reaches_a_terminal(caplog: pytest.LogCapture
 
 @driven
 async def test_the_log_tells_why_a_key_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with serving(tmp_path, settings=ServeSettings()) as stand:
+    async with running_server(tmp_path, settings=ServeSettings()) as stand:
         access = Access(tmp_path)
         owner = access.local_owner()
         token, secret = access.add(owner, "bob", [CALL])

@@ -8,7 +8,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.servers.stand import Reply, Stand
+from tests.servers.stand import InProcessServer, Reply
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -16,7 +16,7 @@ FORM = "application/x-www-form-urlencoded"
 class Person:
     """Somebody signed in."""
 
-    def __init__(self, stand: Stand, cookie: str) -> None:
+    def __init__(self, stand: InProcessServer, cookie: str) -> None:
         self.stand = stand
         self.cookie = cookie
 
@@ -46,7 +46,7 @@ class Person:
         return {"Cookie": self.cookie, **{name.replace("_", "-"): value for name, value in more.items()}}
 
 
-async def signed_in(stand: Stand, token: str | None = None) -> Person:
+async def signed_in(stand: InProcessServer, token: str | None = None) -> Person:
     """Sign in with a token; the owner's unless told otherwise. The stand must have been served with `auth=True`."""
     body = urlencode({"token": token or stand.owner()}).encode()
     reply = await stand.ask("POST", "/console/login", body, {"Content-Type": FORM})

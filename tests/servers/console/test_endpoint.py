@@ -16,7 +16,7 @@ from ferrule.servers.console.rendering import _files
 from ferrule.servers.console.view import ConsolePage, ConsoleView
 from tests.driven import driven
 from tests.servers.console.browsing import FORM, signed_in, text_of
-from tests.servers.stand import Reply, serving
+from tests.servers.stand import Reply, running_server
 
 GUARDS = {
     "x-content-type-options": "nosniff",
@@ -43,7 +43,7 @@ def filled(path: str) -> str:
 
 @driven
 async def test_no_page_is_shown_to_whoever_is_not_signed_in(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         assert len(PAGES) > 8
         for page in PAGES:
             path = f"/console{filled(page.path)}"
@@ -57,7 +57,7 @@ async def test_no_page_is_shown_to_whoever_is_not_signed_in(tmp_path: Path) -> N
 
 @driven
 async def test_every_answer_is_guarded(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         answers = [
             await person.see("/"),
@@ -84,7 +84,7 @@ async def test_every_answer_is_guarded(tmp_path: Path) -> None:
 
 @driven
 async def test_pages_are_kept_by_nobody_and_files_by_everybody(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         assert (await person.see("/")).headers["cache-control"] == "no-store"
         assert (await person.see("/?format=json")).headers["cache-control"] == "no-store"
@@ -101,7 +101,7 @@ async def test_pages_are_kept_by_nobody_and_files_by_everybody(tmp_path: Path) -
      "console.js/", "console.js%00", "", ".", "vendor", "vendor/", "CONSOLE.JS", "__init__.py", "vendor/../console.js"],
 )  # fmt: skip
 async def test_only_files_that_ship_are_given(tmp_path: Path, name: str) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         reply = await stand.ask("GET", f"/console/static/{name}")
         assert (reply.status, reply.body) == (404, b"")
         assert name not in _files()
@@ -109,7 +109,7 @@ async def test_only_files_that_ship_are_given(tmp_path: Path, name: str) -> None
 
 @driven
 async def test_head_is_answered_as_get(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         for path in ("/", "/inbox", "/login", "/static/tokens.css"):
             assert (await stand.ask("HEAD", f"/console{path}", headers={"Cookie": person.cookie})).status == 200
@@ -161,7 +161,7 @@ def acts(monkeypatch: pytest.MonkeyPatch) -> None:
 @driven
 @pytest.mark.usefixtures("acts")
 async def test_a_form_needs_the_proof_of_a_page_of_the_same_person(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person, other = await signed_in(stand), await signed_in(stand)
         assert (await person.send("/acts/done", {})).status == 303
         for wrong in ("", "0" * 64, await other.proof(), "é"):
@@ -178,7 +178,7 @@ async def test_a_form_needs_the_proof_of_a_page_of_the_same_person(tmp_path: Pat
 @driven
 @pytest.mark.usefixtures("acts")
 async def test_a_form_comes_from_our_own_pages(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         for headers in ({"origin": "https://evil.example"}, {"origin": "null"}, {"origin": "http://localhost:1"},
                         {"sec_fetch_site": "cross-site"},
@@ -192,7 +192,7 @@ async def test_a_form_comes_from_our_own_pages(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("acts")
 @pytest.mark.parametrize("kind", ["text/plain", "application/json", "multipart/form-data; boundary=x", "", "x/y"])
 async def test_a_form_is_sent_as_one(tmp_path: Path, kind: str) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         body = f"proof={await person.proof()}".encode()
         reply = await stand.ask("POST", "/console/acts/done", body, {"Content-Type": kind, "Cookie": person.cookie})
@@ -203,7 +203,7 @@ async def test_a_form_is_sent_as_one(tmp_path: Path, kind: str) -> None:
 @driven
 @pytest.mark.usefixtures("acts")
 async def test_forms_that_nobody_would_fill_in(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         proof = await person.proof()
         headers = {"Content-Type": f"{FORM}; charset=utf-8", "Cookie": person.cookie, "X-Ferrule-Proof": proof}
@@ -228,7 +228,7 @@ async def test_forms_that_nobody_would_fill_in(tmp_path: Path) -> None:
     "to", ["/console/\r\nSet-Cookie: a=b", "/console/x\ny", "/console/\x00", "/console/é\r\n\r\n<script>"]
 )
 async def test_no_address_breaks_out_of_its_header(tmp_path: Path, to: str) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         plain = await person.send("/acts/done", {"to": to})
         part = await person.send("/acts/done", {"to": to}, hx_request="true")
@@ -243,7 +243,7 @@ async def test_no_address_breaks_out_of_its_header(tmp_path: Path, to: str) -> N
 @pytest.mark.usefixtures("acts")
 async def test_only_files_of_ours_can_be_loaded_as_scripts_and_styles(tmp_path: Path) -> None:
     """Whatever a tool says its output is: our pages' policy lets scripts of this very server in."""
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         for kind in (
             "text/javascript",
@@ -262,7 +262,7 @@ async def test_only_files_of_ours_can_be_loaded_as_scripts_and_styles(tmp_path: 
 @driven
 @pytest.mark.usefixtures("acts")
 async def test_a_mistake_of_ours_tells_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         page = await person.see("/acts/broken")
         assert page.status == 500 and b"swordfish" not in page.body and b"Traceback" not in page.body
@@ -275,7 +275,7 @@ async def test_a_mistake_of_ours_tells_nothing(tmp_path: Path, caplog: pytest.Lo
 
 @driven
 async def test_addresses_that_say_too_much(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         many = "&".join(f"a{n}=1" for n in range(200))
         assert (await person.see(f"/?{many}")).status == 400
@@ -293,7 +293,7 @@ async def test_addresses_that_say_too_much(tmp_path: Path) -> None:
 
 @driven
 async def test_the_twin_of_a_page_is_an_address(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         page = (await person.see('/inbox?x="><script>alert(1)</script>&format=html')).body.decode()
         assert "<script>alert" not in page

@@ -26,7 +26,7 @@ from ferrule.servers.console.home import (
 )
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
-from tests.servers.stand import Stand, serving
+from tests.servers.stand import InProcessServer, running_server
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
@@ -48,13 +48,13 @@ def pay(amount: int) -> str:
 TOOLS = (look, pay)
 
 
-async def call(stand: Stand, tool: str, **arguments: Any) -> str:
-    headers = {"Authorization": f"Bearer {stand.token()}"}
+async def call(stand: InProcessServer, tool: str, **arguments: Any) -> str:
+    headers = {"Authorization": f"Bearer {stand.read_token()}"}
     reply = await stand.ask("POST", "/v1/calls", {"tool": tool, "arguments": arguments}, headers)
     return str(reply.json()["invocation_id"])
 
 
-def somebody(stand: Stand, name: str, scopes: list[str], tenant: str | None = None) -> str:
+def somebody(stand: InProcessServer, name: str, scopes: list[str], tenant: str | None = None) -> str:
     """A new key."""
     access = Access(stand.app.root)
     return access.add(access.local_owner(), name, scopes, (), KeyLimits(tenant=tenant))[1]
@@ -62,7 +62,7 @@ def somebody(stand: Stand, name: str, scopes: list[str], tenant: str | None = No
 
 @driven
 async def test_an_empty_workspace_teaches_and_shows_no_zero_for_what_nobody_knows(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         page = text_of(await (await signed_in(stand)).see("/"))
         assert "No calls ended in the last hour. Nothing waits for a person." in page
         assert "No calls yet. Connect an agent, or try a tool here." in page
@@ -74,7 +74,7 @@ async def test_an_empty_workspace_teaches_and_shows_no_zero_for_what_nobody_know
 
 @driven
 async def test_calls_show_in_the_numbers_the_charts_and_the_list(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         ids = [await call(stand, "look", word=word) for word in ("one", "two", "nothing", HOSTILE)]
         reply = await person.see("/")
@@ -90,7 +90,7 @@ async def test_calls_show_in_the_numbers_the_charts_and_the_list(tmp_path: Path)
 
 @driven
 async def test_the_charts_data_is_in_the_page_and_in_the_part_that_replaces_it(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         await call(stand, "look", word="one")
         for path in ("/", "/parts/home/now"):
@@ -103,7 +103,7 @@ async def test_the_charts_data_is_in_the_page_and_in_the_part_that_replaces_it(t
 
 @driven
 async def test_what_waits_is_said_first_with_its_end_and_leads_to_the_inbox(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         parked = await call(stand, "pay", amount=3)
         page = await person.see("/")
@@ -112,7 +112,7 @@ async def test_what_waits_is_said_first_with_its_end_and_leads_to_the_inbox(tmp_
         part = text_of(await person.see("/parts/home/waiting", hx_request="true"))
         assert "pay" in part
         assert "needs one person" in part
-        agent = await signed_in(stand, stand.token())
+        agent = await signed_in(stand, stand.read_token())
         own = text_of(await agent.see("/"))
         assert "1 of your calls waits for a person." in own
         assert "Open the inbox" not in own
@@ -120,7 +120,7 @@ async def test_what_waits_is_said_first_with_its_end_and_leads_to_the_inbox(tmp_
 
 @driven
 async def test_everybody_sees_as_much_as_they_may(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         await call(stand, "look", word="one")
         for scopes in ([CALL], [APPROVE]):
             person = await signed_in(stand, somebody(stand, f"some {scopes[0]}", scopes))
@@ -136,10 +136,10 @@ async def test_everybody_sees_as_much_as_they_may(tmp_path: Path) -> None:
 
 @driven
 async def test_no_token_is_on_the_page_only_the_file_that_holds_it(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         page = (await person.see("/")).body.decode()
-        assert stand.token() not in page
+        assert stand.read_token() not in page
         assert stand.owner() not in page
         assert f"Put the content of {tmp_path}/.ferrule/keys/agent.token in place of TOKEN." in page
         for way in ("MCP over HTTP", "MCP over stdio", "Claude Code", "Cursor", "VS Code", "HTTP", "Python"):
@@ -156,7 +156,7 @@ async def recent(person: Person, top: str = "") -> str:
 
 @driven
 async def test_newer_calls_wait_behind_a_button_and_rows_stay(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         await call(stand, "look", word="one")
         first = (await person.value("/"))["recent"]["top"]
@@ -181,7 +181,7 @@ def test_newer_calls_are_counted_as_far_as_was_looked() -> None:
 
 @driven
 async def test_the_definitions_are_checked_behind_the_page_or_when_asked(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         assert "checking …" in text_of(await person.see("/"))
         assert "0 files, 0 errors" in text_of(await person.see("/?check=1"))

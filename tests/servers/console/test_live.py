@@ -20,7 +20,7 @@ from ferrule.servers.console import live as module
 from ferrule.servers.console.rendering import FOLDER
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in
-from tests.servers.stand import Open, Stand, serving
+from tests.servers.stand import InProcessServer, Open, running_server
 
 WAIT_SECONDS = 20.0
 
@@ -36,8 +36,8 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-async def called(stand: Stand) -> None:
-    headers = {"Authorization": f"Bearer {stand.token(AGENT_FILE)}"}
+async def called(stand: InProcessServer) -> None:
+    headers = {"Authorization": f"Bearer {stand.read_token(AGENT_FILE)}"}
     body = {"tool": "add", "arguments": {"a": 1, "b": 2}}
     assert (await stand.ask("POST", "/v1/calls", body, headers)).status == 200
 
@@ -45,14 +45,14 @@ async def called(stand: Stand) -> None:
 async def listening(person: Person) -> Open:
     """An open page, told that it is."""
     opened = person.stand.open("GET", "/console/live", headers={"Cookie": person.cookie})
-    assert await opened.begun() == 200
-    assert await opened.event() == {"retry": "1000", "event": "beat", "data": "0"}
+    assert await opened.wait_for_status() == 200
+    assert await opened.read_event() == {"retry": "1000", "event": "beat", "data": "0"}
     return opened
 
 
 async def heard(opened: Open, topic: str) -> None:
     async with asyncio.timeout(WAIT_SECONDS):
-        while (event := await opened.event()) is not None:
+        while (event := await opened.read_event()) is not None:
             if event["event"] == topic:
                 return
     raise AssertionError(f"the stream ended without {topic}")
@@ -60,11 +60,11 @@ async def heard(opened: Open, topic: str) -> None:
 
 async def ended(opened: Open) -> None:
     async with asyncio.timeout(WAIT_SECONDS):
-        while await opened.event() is not None:
+        while await opened.read_event() is not None:
             pass
 
 
-def live_of(stand: Stand) -> module.LiveUpdates:
+def live_of(stand: InProcessServer) -> module.LiveUpdates:
     (end,) = [one for one in stand.edge.ending if isinstance(getattr(one, "__self__", None), module.LiveUpdates)]
     live: module.LiveUpdates = end.__self__  # type: ignore[attr-defined]  # a bound method
     return live
@@ -73,7 +73,7 @@ def live_of(stand: Stand) -> module.LiveUpdates:
 @asynccontextmanager
 async def looking(folder: Path, **limits: Any) -> AsyncIterator[Person]:
     settings = ServeSettings(auth=True, limits=LimitSettings(**limits))
-    async with serving(folder, tools=[add], settings=settings) as stand:
+    async with running_server(folder, tools=[add], settings=settings) as stand:
         yield await signed_in(stand)
 
 
@@ -94,7 +94,7 @@ async def test_what_is_told_holds_nobodys_data(tmp_path: Path) -> None:
     async with looking(tmp_path) as person:
         opened = await listening(person)
         await called(person.stand)
-        event = await opened.event()
+        event = await opened.read_event()
         assert event is not None and set(event) == {"event", "data"} and event["data"] == "1"
         await opened.leave()
 
@@ -110,7 +110,7 @@ async def test_many_calls_are_few_words(tmp_path: Path) -> None:
         said = 1
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1.0):
-                while await opened.event():
+                while await opened.read_event():
                     said += 1
         assert said < 20
 
@@ -134,7 +134,7 @@ async def test_one_person_holds_only_so_many_open(tmp_path: Path) -> None:
         held = [await listening(person) for _ in range(3)]
         refused = await person.see("/live")
         assert refused.status == 429 and int(refused.headers["retry-after"]) > 0
-        agent = await listening(await signed_in(person.stand, person.stand.token(AGENT_FILE)))
+        agent = await listening(await signed_in(person.stand, person.stand.read_token(AGENT_FILE)))
         await held.pop().leave()
         held.append(await listening(person))
         for opened in (*held, agent):
@@ -199,7 +199,7 @@ async def test_a_ledger_that_was_lost_is_followed_again(
         monkeypatch.setattr(store, "wait_after", broken, raising=False)
         monkeypatch.setattr(store, "rows_before", broken, raising=False)
         async with asyncio.timeout(WAIT_SECONDS):  # nothing says that all is well
-            while b": no news" not in (await opened.part() or b""):
+            while b": no news" not in (await opened.read_part() or b""):
                 pass
         assert caplog.text.count("cannot follow the ledger") == 1
         newcomer = await listening(person)

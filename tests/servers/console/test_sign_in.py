@@ -21,7 +21,7 @@ from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.console.sign_in import LIFE_SECONDS, Cookies
 from tests.driven import driven
 from tests.servers.console.browsing import FORM, Person, signed_in, text_of
-from tests.servers.stand import Reply, Stand, serving
+from tests.servers.stand import InProcessServer, Reply, running_server
 
 OWN = "http://localhost:8787"
 
@@ -38,7 +38,7 @@ def value_of(header: tuple[bytes, bytes]) -> str:
     return header[1].decode().partition(";")[0].partition("=")[2]
 
 
-async def sign_in(stand: Stand, form: dict[str, str], **headers: str) -> Reply:
+async def sign_in(stand: InProcessServer, form: dict[str, str], **headers: str) -> Reply:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return await stand.ask("POST", "/console/login", urlencode(form).encode(), {"Content-Type": FORM, **named})
 
@@ -105,7 +105,7 @@ def test_the_proof_of_a_page_belongs_to_one_cookie() -> None:
 
 @driven
 async def test_a_token_signs_in_and_signing_out_takes_the_cookie_away(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         person = await signed_in(stand)
         assert (await person.see("/")).status == 200
         left = await person.stand.ask("POST", "/console/logout", b"", {"Cookie": person.cookie})
@@ -117,7 +117,7 @@ async def test_a_token_signs_in_and_signing_out_takes_the_cookie_away(tmp_path: 
 @driven
 @pytest.mark.parametrize("token", ["", "x", "frl_nobody", "Bearer x", "a b", "ключ", "\x00", "x" * 2000])
 async def test_what_is_no_token_signs_nobody_in(tmp_path: Path, token: str) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         reply = await sign_in(stand, {"token": token})
         assert reply.status == 401 and "set-cookie" not in reply.headers
         assert "not valid here" in text_of(reply)
@@ -126,7 +126,7 @@ async def test_what_is_no_token_signs_nobody_in(tmp_path: Path, token: str) -> N
 
 @driven
 async def test_the_form_says_where_a_token_is(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         assert stand.owner()
         said = text_of(await stand.ask("GET", "/console/login"))
         assert "or the owner's key in .ferrule/keys/owner.token of the workspace" in said
@@ -135,7 +135,7 @@ async def test_the_form_says_where_a_token_is(tmp_path: Path) -> None:
 
 @driven
 async def test_the_form_is_small_and_a_form(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         assert (await sign_in(stand, {"token": "x" * 100_000})).status == 413
         assert (await sign_in(stand, {str(n): "x" for n in range(30)})).status == 400
         plain = await stand.ask("POST", "/console/login", b"token=x", {"Content-Type": "text/plain"})
@@ -147,7 +147,7 @@ async def test_the_form_is_small_and_a_form(tmp_path: Path) -> None:
 
 @driven
 async def test_keys_that_cannot_be_read_are_no_wrong_token(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         owner = stand.owner()
         file = tmp_path / KEYS_FOLDER / "tokens.json"
         file.write_text("{")
@@ -157,7 +157,7 @@ async def test_keys_that_cannot_be_read_are_no_wrong_token(tmp_path: Path) -> No
 
 @driven
 async def test_a_revoked_key_shows_nothing_at_the_next_request(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         access = Access(tmp_path)
         token, secret = access.add(access.local_owner(), "mara", [APPROVE])
         person = await signed_in(stand, secret)
@@ -175,7 +175,7 @@ async def test_a_revoked_key_shows_nothing_at_the_next_request(tmp_path: Path) -
 
 @driven
 async def test_an_expired_key_shows_nothing(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         access = Access(tmp_path)
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
         _, secret = access.add(access.local_owner(), "mara", [APPROVE], limits=KeyLimits(expires=moment))
@@ -188,8 +188,8 @@ async def test_an_expired_key_shows_nothing(tmp_path: Path) -> None:
 
 @driven
 async def test_the_agents_token_signs_in_and_sees_only_its_own(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
-        agent = await signed_in(stand, stand.token(AGENT_FILE))
+    async with running_server(tmp_path, auth=True) as stand:
+        agent = await signed_in(stand, stand.read_token(AGENT_FILE))
         page = await agent.see("/")
         assert page.status == 200
         assert b"/console/parts/waiting" not in page.body  # how many wait is not for whoever cannot answer
@@ -198,7 +198,7 @@ async def test_the_agents_token_signs_in_and_sees_only_its_own(tmp_path: Path) -
 
 @driven
 async def test_who_belongs_to_a_tenant_is_not_shown_the_workspace(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         access = Access(tmp_path)
         _, secret = access.add(access.local_owner(), "tia", [CALL, APPROVE, ADMIN], limits=KeyLimits(tenant="acme"))
         person = await signed_in(stand, secret)
@@ -209,7 +209,7 @@ async def test_who_belongs_to_a_tenant_is_not_shown_the_workspace(tmp_path: Path
 
 @driven
 async def test_without_authentication_everybody_is_the_local_agent(tmp_path: Path) -> None:
-    async with serving(tmp_path, settings=ServeSettings(auth=False)) as stand:
+    async with running_server(tmp_path, settings=ServeSettings(auth=False)) as stand:
         page = await stand.ask("GET", "/console/")
         assert page.status == 200 and "local" in text_of(page)
         assert (await stand.ask("GET", "/console/live", headers={"Origin": "https://evil.example"})).status == 403
@@ -219,7 +219,7 @@ async def test_without_authentication_everybody_is_the_local_agent(tmp_path: Pat
 
 @driven
 async def test_a_credential_in_a_header_is_no_way_in(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         reply = await stand.ask("GET", "/console/", headers={"Authorization": f"Bearer {stand.owner()}"})
         assert reply.status == 303 and reply.headers["location"].startswith("/console/login")
 
@@ -238,7 +238,7 @@ async def test_a_credential_in_a_header_is_no_way_in(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 async def test_nobody_is_sent_elsewhere_after_signing_in(tmp_path: Path, there: str) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         reply = await sign_in(stand, {"token": stand.owner(), "next": there})
         assert (reply.status, reply.headers["location"]) == (303, "/console/")
         shown = await stand.ask("GET", f"/console/login?next={quote(there)}")
@@ -247,7 +247,7 @@ async def test_nobody_is_sent_elsewhere_after_signing_in(tmp_path: Path, there: 
 
 @driven
 async def test_one_goes_on_where_one_wanted_to(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         asked = await stand.ask("GET", "/console/invocations?status=failed&tool=a%2Fb%20c")
         assert asked.status == 303
         where = asked.headers["location"]
@@ -270,7 +270,7 @@ def codes(folder: Path) -> list[Path]:
 
 @driven
 async def test_a_link_signs_in_once(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         code = Access(tmp_path).make_sign_in_code()
         first = await stand.ask("GET", f"/console/login?code={code}")
         assert (first.status, first.headers["location"]) == (303, "/console/")
@@ -284,7 +284,7 @@ async def test_a_link_signs_in_once(tmp_path: Path) -> None:
 
 @driven
 async def test_a_link_on_a_page_of_another_site_takes_a_press_of_a_button(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         code = Access(tmp_path).make_sign_in_code()
         headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
         shown = await stand.ask("GET", f"/console/login?code={code}", headers=headers)
@@ -296,7 +296,7 @@ async def test_a_link_on_a_page_of_another_site_takes_a_press_of_a_button(tmp_pa
 
 @driven
 async def test_what_only_looks_ahead_uses_no_link_up(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         code = Access(tmp_path).make_sign_in_code()
         address = f"/console/login?code={code}"
         assert (await stand.ask("HEAD", address)).status == 200
@@ -307,7 +307,7 @@ async def test_what_only_looks_ahead_uses_no_link_up(tmp_path: Path) -> None:
 @driven
 @pytest.mark.parametrize("code", ["x", "../owner.token", "..", "/etc/passwd", "\x00", "é", "x" * 4000])
 async def test_what_is_no_code_opens_nothing(tmp_path: Path, code: str) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         stand.owner()
         reply = await stand.ask("GET", f"/console/login?code={quote(code)}")
         assert reply.status == 401 and "set-cookie" not in reply.headers
@@ -370,7 +370,7 @@ def test_of_many_processes_at_the_same_time_one_is_signed_in(tmp_path: Path) -> 
 
 @driven
 async def test_no_other_site_signs_anybody_in_or_out(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         form = {"token": stand.owner()}
         for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost:3000"},
                         {"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "same-site"}):  # fmt: skip
@@ -384,7 +384,7 @@ async def test_no_other_site_signs_anybody_in_or_out(tmp_path: Path) -> None:
 @driven
 async def test_an_origin_that_may_call_the_api_may_not_use_the_console(tmp_path: Path) -> None:
     settings = ServeSettings(auth=True, origins=("https://app.example",))
-    async with serving(tmp_path, settings=settings) as stand:
+    async with running_server(tmp_path, settings=settings) as stand:
         assert (await sign_in(stand, {"token": stand.owner()}, Origin="https://app.example")).status == 403
         person = await signed_in(stand)
         assert (await person.see("/", Origin="https://app.example")).status == 403

@@ -16,7 +16,7 @@ from ferrule.access.tokens import KeyLimits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from tests.servers.console.browsing import Person, signed_in
-from tests.servers.stand import Reply, Stand, serving
+from tests.servers.stand import InProcessServer, Reply, running_server
 
 TOML = """
 namespace = "shop"
@@ -114,7 +114,7 @@ def other_pay() -> Any:
 class Shop(NamedTuple):
     """The workspace, and the keys of its people."""
 
-    stand: Stand
+    stand: InProcessServer
     secrets: dict[str, str]
 
     def key(self, who: str) -> str:
@@ -156,8 +156,8 @@ async def shop(folder: Path, *, policy: str = POLICY, tools: tuple[Any, ...] = T
     if not (folder / "hooks.py").exists():
         (folder / "hooks.py").write_text(HOOKS)
         (folder / "policy.toml").write_text(policy)
-    async with serving(folder, tools=tools, toml=TOML, auth=True) as stand:
-        yield Shop(stand, {"owner": stand.owner(), "agent": stand.token()})
+    async with running_server(folder, tools=tools, toml=TOML, auth=True) as stand:
+        yield Shop(stand, {"owner": stand.owner(), "agent": stand.read_token()})
 
 
 def form_of(reply: Reply) -> dict[str, str]:

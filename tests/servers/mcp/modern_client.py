@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ferrule.model.serving import ServeSettings
-from tests.servers.stand import WAIT_SECONDS, Open, Reply, Stand, serving
+from tests.servers.stand import WAIT_SECONDS, InProcessServer, Open, Reply, running_server
 
 VERSION = "2026-07-28"
 KEY = "io.modelcontextprotocol/"
@@ -39,7 +39,7 @@ def make_headers(method: str, name: str | None = None, **more: str) -> dict[str,
 class ModernClient(NamedTuple):
     """Talks to a stand."""
 
-    stand: Stand
+    stand: InProcessServer
     token: str = ""
 
     def _headers(self, method: str, params: dict[str, Any]) -> dict[str, str]:
@@ -92,7 +92,7 @@ def with_server(
             async def within() -> None:
                 async with (
                     asyncio.timeout(WAIT_SECONDS),
-                    serving(tmp_path, tools=tools, settings=settings, toml=toml) as stand,
+                    running_server(tmp_path, tools=tools, settings=settings, toml=toml) as stand,
                 ):
                     await test(ModernClient(stand), **others)
 

@@ -14,7 +14,7 @@ import ferrule
 from ferrule.contracts.executor import Context, Output
 from tests.servers.mcp.modern_client import ModernClient, read_messages
 from tests.servers.mcp.session_client import SessionClient, begin_session, make_message
-from tests.servers.stand import Reply, Stand, serving
+from tests.servers.stand import InProcessServer, Reply, running_server
 
 WAIT_SECONDS = 30.0
 TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
@@ -155,13 +155,13 @@ def read_last(reply: Reply) -> Any:
     return reply.json()
 
 
-def with_sample_server(test: Callable[[Stand], Awaitable[None]]) -> Callable[[Path], None]:
+def with_sample_server(test: Callable[[InProcessServer], Awaitable[None]]) -> Callable[[Path], None]:
     """Runs a test with everything served in this process, without authentication."""
 
     def run(tmp_path: Path) -> None:
         async def within() -> None:
             (tmp_path / "policy.toml").write_text(POLICY)
-            async with asyncio.timeout(2 * WAIT_SECONDS), serving(tmp_path, tools=EVERYTHING) as stand:
+            async with asyncio.timeout(2 * WAIT_SECONDS), running_server(tmp_path, tools=EVERYTHING) as stand:
                 await test(stand)
 
         asyncio.run(within())
@@ -171,7 +171,7 @@ def with_sample_server(test: Callable[[Stand], Awaitable[None]]) -> Callable[[Pa
     return run
 
 
-async def open_wires(stand: Stand) -> dict[str, Wire]:
+async def open_wires(stand: InProcessServer) -> dict[str, Wire]:
     """Every revision over HTTP."""
     found: dict[str, Wire] = {"2026-07-28": ModernWire(ModernClient(stand))}
     for revision in ("2025-11-25", "2025-06-18", "2025-03-26"):

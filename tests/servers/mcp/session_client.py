@@ -13,7 +13,7 @@ from typing import Any
 import ferrule
 from ferrule.contracts.executor import Context, Waiting
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
-from tests.servers.stand import Open, Reply, Stand, serving
+from tests.servers.stand import InProcessServer, Open, Reply, running_server
 
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 WAIT_SECONDS = 30.0
@@ -44,7 +44,7 @@ def make_initialize(revision: Any = REVISIONS[0], capabilities: Any = None, requ
 class SessionClient:
     """One session."""
 
-    def __init__(self, stand: Stand, session_id: str, revision: str, token: str | None = None) -> None:
+    def __init__(self, stand: InProcessServer, session_id: str, revision: str, token: str | None = None) -> None:
         self.stand = stand
         self.id = session_id
         self.revision = revision
@@ -99,7 +99,7 @@ class SessionClient:
 
 async def read_data(opened: Open) -> Any:
     """The message in the next event that has one."""
-    while (event := await opened.event()) is not None:
+    while (event := await opened.read_event()) is not None:
         if event.get("data"):
             return json.loads(event["data"])
     return None
@@ -108,13 +108,13 @@ async def read_data(opened: Open) -> Any:
 async def read_rest(opened: Open) -> list[dict[str, str]]:
     """Every event until the end."""
     found = []
-    while (event := await opened.event()) is not None:
+    while (event := await opened.read_event()) is not None:
         found.append(event)
     return found
 
 
 async def begin_session(
-    stand: Stand, revision: str = REVISIONS[0], capabilities: Any = None, token: str | None = None
+    stand: InProcessServer, revision: str = REVISIONS[0], capabilities: Any = None, token: str | None = None
 ) -> SessionClient:
     """A new session."""
     headers = {"Accept": BOTH, **({"Authorization": f"Bearer {token}"} if token else {})}
@@ -210,12 +210,12 @@ TOOLS = (add, held, held_apart, steps, who, places)
 @asynccontextmanager
 async def running_session_server(
     folder: Path, *, auth: bool = False, limits: Any = None, **settings: Any
-) -> AsyncIterator[Stand]:
+) -> AsyncIterator[InProcessServer]:
     """A workspace with tools that take their time, say something and ask. `settings`: of `[serve.mcp]`."""
     global GATE
     GATE = Gate()
     chosen = ServeSettings(auth=auth, mcp=McpSettings(**settings), limits=limits or LimitSettings())
-    async with serving(folder, tools=TOOLS, settings=chosen) as stand:
+    async with running_server(folder, tools=TOOLS, settings=chosen) as stand:
         yield stand
 
 

@@ -23,13 +23,13 @@ from tests.servers.mcp.modern_client import ModernClient, make_body, make_header
 from tests.servers.mcp.sample_workspace import EVERYTHING, FORM, open_wires, read_last, with_sample_server
 from tests.servers.mcp.session_client import begin_session, make_message, read_data
 from tests.servers.running import running, workspace
-from tests.servers.stand import Stand, served, serving
+from tests.servers.stand import InProcessServer, running_process, running_server
 
 NAMED = {"name": {"action": "accept", "content": {"name": "Ada"}}}
 
 
 @with_sample_server
-async def test_a_session_that_is_gone_is_plainly_404(stand: Stand) -> None:
+async def test_a_session_that_is_gone_is_plainly_404(stand: InProcessServer) -> None:
     """Trap 1 (MCP-75, MCP-76): 404 for one that is unknown or over, 400 for none at all, and for nothing else."""
     talk = await begin_session(stand)
     assert (await talk.post(make_message("no/such", 1))).status == 200
@@ -41,7 +41,7 @@ async def test_a_session_that_is_gone_is_plainly_404(stand: Stand) -> None:
 
 
 @with_sample_server
-async def test_a_notification_is_202_and_nothing(stand: Stand) -> None:
+async def test_a_notification_is_202_and_nothing(stand: InProcessServer) -> None:
     """Trap 2 (MCP-43)."""
     talk = await begin_session(stand)
     for reply in (
@@ -54,7 +54,7 @@ async def test_a_notification_is_202_and_nothing(stand: Stand) -> None:
 
 
 @with_sample_server
-async def test_an_address_that_no_header_holds_is_wrapped(stand: Stand) -> None:
+async def test_an_address_that_no_header_holds_is_wrapped(stand: InProcessServer) -> None:
     """Trap 3 (MCP-60): the header is decoded before it is compared."""
     for name in ("grüße", "日本"):
         uri = f"docs://page/{name}"
@@ -67,7 +67,7 @@ async def test_an_address_that_no_header_holds_is_wrapped(stand: Stand) -> None:
 
 
 @with_sample_server
-async def test_a_failure_shows_itself_and_nothing_beside(stand: Stand) -> None:
+async def test_a_failure_shows_itself_and_nothing_beside(stand: InProcessServer) -> None:
     """Traps 4 and 5 (MCP-149 to MCP-152): no structured content on errors; a wrong argument is for the model, an unknown tool is
     not."""
     for revision, wire in (await open_wires(stand)).items():
@@ -81,12 +81,12 @@ async def test_a_failure_shows_itself_and_nothing_beside(stand: Stand) -> None:
 
 
 @with_sample_server
-async def test_a_session_is_asked_where_it_listens(stand: Stand) -> None:
+async def test_a_session_is_asked_where_it_listens(stand: InProcessServer) -> None:
     """Traps 6 and 7 (MCP-83, MCP-208): on the stream of its request, with no other stream open; and who takes no stream is told
     so at once."""
     talk = await begin_session(stand, capabilities=FORM)
     opened = talk.start("tools/call", name="who")
-    assert (await opened.begun(), opened.headers["content-type"]) == (200, "text/event-stream")
+    assert (await opened.wait_for_status(), opened.headers["content-type"]) == (200, "text/event-stream")
     asked = await read_data(opened)
     assert asked["method"] == "elicitation/create"
     await talk.answer(asked, NAMED["name"])
@@ -100,20 +100,20 @@ async def test_a_session_is_asked_where_it_listens(stand: Stand) -> None:
 async def test_nothing_is_advertised_that_is_not_served(tmp_path: Path) -> None:
     """Traps 11, 12 and 26 (MCP-82, MCP-113): changes that nobody tells are not announced; their streams do not exist."""
     settings = ServeSettings(auth=False, mcp=McpSettings(changes=False))
-    async with serving(tmp_path, tools=EVERYTHING, settings=settings) as stand:
+    async with running_server(tmp_path, tools=EVERYTHING, settings=settings) as stand:
         client = ModernClient(stand)
         declared = (await client.ask("server/discover")).json()["result"]["capabilities"]
         assert "listChanged" not in json.dumps(declared) and "subscribe" not in json.dumps(declared)
         refused = await client.ask("subscriptions/listen", notifications={"toolsListChanged": True})
         assert (refused.status, refused.json()["error"]["code"]) == (404, -32601)
-        assert await (await begin_session(stand)).listen().begun() == 405
+        assert await (await begin_session(stand)).listen().wait_for_status() == 405
 
 
 @in_loop
 async def test_hosts_can_be_added(tmp_path: Path) -> None:
     """Trap 13 (MCP-45)."""
     settings = ServeSettings(auth=False, hosts=("tools.example.com",))
-    async with serving(tmp_path, tools=EVERYTHING, settings=settings) as stand:
+    async with running_server(tmp_path, tools=EVERYTHING, settings=settings) as stand:
         asked = make_body("tools/list", {"_meta": make_meta()})
         for host, status in (("tools.example.com", 200), ("evil.example.com", 421), ("localhost:1", 200)):
             assert (await stand.ask("POST", "/mcp", asked, make_headers("tools/list", Host=host))).status == status
@@ -122,7 +122,7 @@ async def test_hosts_can_be_added(tmp_path: Path) -> None:
 @in_loop
 async def test_nothing_of_somebody_can_be_used_by_another(tmp_path: Path) -> None:
     """Traps 14 and 18 (MCP-77, MCP-224, MCP-285): sessions and states, not even with a weaker key of the same person."""
-    async with serving(tmp_path, tools=EVERYTHING, auth=True) as stand:
+    async with running_server(tmp_path, tools=EVERYTHING, auth=True) as stand:
         access = Access(tmp_path)
         owner = access.local_owner()
         ada, bob = (access.add(owner, name, [CALL])[1] for name in ("ada", "bob"))
@@ -149,7 +149,7 @@ async def test_nothing_of_somebody_can_be_used_by_another(tmp_path: Path) -> Non
 
 
 @with_sample_server
-async def test_a_modern_request_has_a_modern_answer(stand: Stand) -> None:
+async def test_a_modern_request_has_a_modern_answer(stand: InProcessServer) -> None:
     """Traps 16, 19 and 20 (MCP-5, MCP-26, MCP-242): each era its own shape, on one endpoint; no answer in between."""
     client, talk = ModernClient(stand), await begin_session(stand)
     assert (await client.ask("tools/list")).json()["result"]["resultType"] == "complete"
@@ -162,7 +162,7 @@ async def test_a_modern_request_has_a_modern_answer(stand: Stand) -> None:
 
 
 @with_sample_server
-async def test_no_silence_and_no_null(stand: Stand) -> None:
+async def test_no_silence_and_no_null(stand: InProcessServer) -> None:
     """Traps 24, 27 and 28 (MCP-18, MCP-24, MCP-49): an error for what is misspelled, without `id: null`, as JSON."""
     talk = await begin_session(stand)
     said: Any
@@ -186,7 +186,7 @@ async def test_no_silence_and_no_null(stand: Stand) -> None:
 def real(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """A real server: its address and a token."""
     (tmp_path / "ferrule.toml").write_text("")
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         yield server.url, server.token(tmp_path)
 
 

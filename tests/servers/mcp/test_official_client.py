@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
 
 from tests.servers.mcp.direct_client import WAIT_SECONDS, in_loop
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 HANDBOOK = '''
 import ferrule
@@ -40,7 +40,7 @@ def change(what: str, context: ferrule.Context) -> str:
 def test_the_official_client_reads_gets_and_completes(tmp_path: Path, mode: Any) -> None:
     (tmp_path / "handbook.py").write_text(HANDBOOK)
     (tmp_path / "ferrule.toml").write_text('[functions]\nmodules = ["handbook.py"]\n')
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         _talk(f"{server.url}/mcp", server.token(tmp_path), mode)
 
 

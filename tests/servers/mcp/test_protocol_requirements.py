@@ -19,7 +19,7 @@ from tests.servers.mcp.modern_client import KEY, LOG_LEVEL, ModernClient, make_m
 from tests.servers.mcp.published_schemas import check_against_schema
 from tests.servers.mcp.sample_workspace import FORM, TASKS, add, open_wires, page, question, with_sample_server
 from tests.servers.mcp.session_client import begin_session
-from tests.servers.stand import WAIT_SECONDS, Stand, serving
+from tests.servers.stand import WAIT_SECONDS, InProcessServer, running_server
 
 RESULTS: dict[str, tuple[str, dict[str, Any]]] = {
     "server/discover": ("DiscoverResult", {}),
@@ -50,7 +50,7 @@ _META_KEY = re.compile(
 
 
 @with_sample_server
-async def test_every_result_of_every_revision_is_as_published(stand: Stand) -> None:
+async def test_every_result_of_every_revision_is_as_published(stand: InProcessServer) -> None:
     """MCP-15, MCP-26, MCP-96, MCP-97, MCP-105, MCP-158, MCP-159, MCP-160, MCP-185, MCP-196: with nothing declared by the
     client."""
     for revision, wire in (await open_wires(stand)).items():
@@ -76,7 +76,7 @@ async def test_every_result_of_every_revision_is_as_published(stand: Stand) -> N
 
 
 @with_sample_server
-async def test_a_session_has_an_id_and_needs_no_capability(stand: Stand) -> None:
+async def test_a_session_has_an_id_and_needs_no_capability(stand: InProcessServer) -> None:
     """MCP-73, MCP-96: everything is served to a client that declares nothing."""
     for revision in ("2025-11-25", "2025-06-18", "2025-03-26"):
         talk = await begin_session(stand, revision, {})
@@ -86,7 +86,7 @@ async def test_a_session_has_an_id_and_needs_no_capability(stand: Stand) -> None
 
 
 @with_sample_server
-async def test_one_message_is_one_post(stand: Stand) -> None:
+async def test_one_message_is_one_post(stand: InProcessServer) -> None:
     """MCP-39: two messages in one body are none."""
     one = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": make_meta()}}).encode()
     sent = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
@@ -96,7 +96,7 @@ async def test_one_message_is_one_post(stand: Stand) -> None:
 
 
 @with_sample_server
-async def test_log_messages_are_for_who_asks_in_this_very_request(stand: Stand) -> None:
+async def test_log_messages_are_for_who_asks_in_this_very_request(stand: InProcessServer) -> None:
     """MCP-102, MCP-178, MCP-183: and nothing else comes on a request's stream."""
     client = ModernClient(stand)
     for said, kinds in (
@@ -111,7 +111,7 @@ async def test_log_messages_are_for_who_asks_in_this_very_request(stand: Stand) 
 
 
 @with_sample_server
-async def test_a_task_tells_no_progress(stand: Stand) -> None:
+async def test_a_task_tells_no_progress(stand: InProcessServer) -> None:
     """MCP-254, MCP-255, MCP-258, MCP-260: nothing before the handle; only calls become tasks; removed methods are gone."""
     client = ModernClient(stand)
     reply = await client.ask("tools/call", TASKS, {"progressToken": 1, LOG_LEVEL: "debug"}, name="job")
@@ -136,7 +136,7 @@ async def test_a_task_tells_no_progress(stand: Stand) -> None:
 
 
 @with_sample_server
-async def test_a_question_is_written_as_the_revision_wants(stand: Stand) -> None:
+async def test_a_question_is_written_as_the_revision_wants(stand: InProcessServer) -> None:
     """MCP-217, MCP-293: a method and its parameters, no id; the state is a text; no caching hints."""
     client = ModernClient(stand)
     result = (await client.call("who", capabilities=FORM))["result"]
@@ -161,7 +161,7 @@ async def test_an_address_that_was_accepted_is_asked_again_until_it_is_done(tmp_
         return "done" if len(answers) == 2 else context.ask_client({"go": _address()}, state=b"2")
 
     url: dict[str, Any] = {"elicitation": {"url": {}}}
-    async with serving(tmp_path, tools=[opens]) as stand:
+    async with running_server(tmp_path, tools=[opens]) as stand:
         client = ModernClient(stand)
         result = (await client.call("opens", capabilities=url))["result"]
         for kind in ("input_required", "complete"):
@@ -197,7 +197,7 @@ def test_a_form_that_nobody_may_be_shown_fails_the_tool(tmp_path: Path, schema: 
         raise AssertionError("nobody was asked")
 
     async def test() -> None:
-        async with serving(tmp_path, tools=[asks]) as stand:
+        async with running_server(tmp_path, tools=[asks]) as stand:
             result = (await ModernClient(stand).call("asks", capabilities=FORM))["result"]
             assert (result["resultType"], result["isError"]) == ("complete", True)
             assert "its owner must fix it" in result["content"][0]["text"]
@@ -208,7 +208,7 @@ def test_a_form_that_nobody_may_be_shown_fails_the_tool(tmp_path: Path, schema: 
 @in_loop
 async def test_who_embeds_resources_declares_them(tmp_path: Path) -> None:
     """MCP-143, MCP-98: results are kept as resources, so a server with tools has them; prompts it has not."""
-    async with serving(tmp_path, tools=[add, page]) as stand:
+    async with running_server(tmp_path, tools=[add, page]) as stand:
         client = ModernClient(stand)
         declared = (await client.ask("server/discover")).json()["result"]["capabilities"]
         assert "resources" in declared and "prompts" not in declared

@@ -13,7 +13,7 @@ from typing import Any
 import ferrule
 from ferrule.model.serving import ServeSettings
 from tests.servers.oxp.written import ADDENDS, definition
-from tests.servers.stand import Reply, Stand, serving
+from tests.servers.stand import InProcessServer, Reply, running_server
 
 WAIT_SECONDS = 30.0
 LOGGED = "ferrule.oxp"
@@ -155,7 +155,7 @@ class RecordedRuns:
 class OxpTestServer:
     """A server that stays up, in a thread of its own, and what ran behind it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, stand: Stand, ran: RecordedRuns) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, stand: InProcessServer, ran: RecordedRuns) -> None:
         self._loop = loop
         self.stand = stand
         self.ran = ran
@@ -191,7 +191,7 @@ def running_oxp_server(
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    context = serving(folder, tools=ran.tools() if tools is None else tools, toml=toml, settings=settings)
+    context = running_server(folder, tools=ran.tools() if tools is None else tools, toml=toml, settings=settings)
     try:
         stand = asyncio.run_coroutine_threadsafe(context.__aenter__(), loop).result(WAIT_SECONDS)
         try:

@@ -106,7 +106,7 @@ def test_a_401_says_which_headers_count(tmp_path: Path, ways: tuple[str, ...], m
 
 def test_a_key_of_the_workspace_comes_in(guarded: OxpTestServer) -> None:
     """OXP-44"""
-    key = guarded.stand.token()
+    key = guarded.stand.read_token()
     assert guarded.ask("GET", "/oxp/tools", headers={"OXP-API-Key": key}).status == 200
     reply = guarded.call({"OXP-API-Key": key}, tool_id="Doorbell.Ring")
     assert reply.json()["result"]["success"] is True
@@ -120,7 +120,7 @@ def test_a_wrong_key_does_not(guarded: OxpTestServer, key: str) -> None:
 
 def test_a_wrong_key_is_not_made_good_by_a_right_token(guarded: OxpTestServer) -> None:
     """OXP-44"""
-    both = {"OXP-API-Key": "wrong", "Authorization": f"Bearer {guarded.stand.token()}"}
+    both = {"OXP-API-Key": "wrong", "Authorization": f"Bearer {guarded.stand.read_token()}"}
     assert guarded.ask("GET", "/oxp/tools", headers=both).status == 401
 
 
@@ -131,7 +131,7 @@ def test_a_token_that_may_not_call_does_not_come_in(tmp_path: Path) -> None:
         owner = access.local_owner()
         _, secret = access.add(owner, "grace", ["approve"])
         assert made.ask("GET", "/oxp/tools", headers={"OXP-API-Key": secret}).status == 401
-        assert made.stand.token(OWNER_FILE)
+        assert made.stand.read_token(OWNER_FILE)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_signed_token_says_who_calls(guarded: OxpTestServer) -> None:
 
 def test_several_ways_are_open_at_once(guarded: OxpTestServer) -> None:
     """OXP-46"""
-    key = guarded.stand.token()
+    key = guarded.stand.read_token()
     ways = [{"OXP-API-Key": key}, {"Authorization": f"Bearer {key}"}, signed({"exp": soon()})]
     assert [guarded.ask("GET", "/oxp/tools", headers=way).status for way in ways] == [200, 200, 200]
 
@@ -233,7 +233,7 @@ def test_several_ways_are_open_at_once(guarded: OxpTestServer) -> None:
 def test_a_way_that_is_not_open_does_not_count(tmp_path: Path) -> None:
     """OXP-46"""
     with running_oxp_server(tmp_path, settings("api-key"), definitions=FEW, tools=[]) as made:
-        key = made.stand.token()
+        key = made.stand.read_token()
         assert made.ask("GET", "/oxp/tools", headers={"OXP-API-Key": key}).status == 200
         assert made.ask("GET", "/oxp/tools", headers={"Authorization": f"Bearer {key}"}).status == 401
         assert made.ask("GET", "/oxp/tools", headers=signed({"exp": soon()})).status == 401
@@ -274,7 +274,7 @@ def test_a_key_where_keys_do_not_count_changes_nothing(tmp_path: Path, monkeypat
     """OXP-46"""
     monkeypatch.setenv(ENV, SECRET)
     with running_oxp_server(tmp_path, settings("jwt", jwt_secret_env=ENV), definitions=FEW, tools=[]) as made:
-        stray = {"OXP-API-Key": made.stand.token()}
+        stray = {"OXP-API-Key": made.stand.read_token()}
         assert made.ask("GET", "/oxp/tools", headers=stray).status == 401
         assert made.ask("GET", "/oxp/tools", headers={**stray, **signed({"exp": soon()})}).status == 200
 
@@ -295,7 +295,7 @@ def test_a_short_secret_is_warned_of(
 def test_a_credential_that_speaks_only_for_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """OXP-40: `users = "own"` lets nobody name another user."""
     with running_oxp_server(tmp_path, settings("api-key", users="own")) as made:
-        key = {"OXP-API-Key": made.stand.token()}
+        key = {"OXP-API-Key": made.stand.read_token()}
         assert made.call(key, tool_id="Users.Whoami", context={"user_id": "ada"}).status == 400
         assert "refused: agents on behalf of 'ada', which [serve.oxp] users" in caplog.text
         own = made.call(key, tool_id="Users.Whoami", context={"user_id": "agents"})

@@ -64,7 +64,7 @@ def token(name: str) -> dict[str, str]:
     return signed({"exp": soon(), "sub": name})
 
 
-def listed(made: OxpTestServer, shown: dict[str, str]) -> set[str]:
+def list_ids(made: OxpTestServer, shown: dict[str, str]) -> set[str]:
     return {tool["id"] for tool in made.ask("GET", "/oxp/tools", headers=shown).json()["tools"]}
 
 
@@ -81,9 +81,9 @@ def test_whom_a_grant_refuses_does_not_come_in_by_any_credential(
 @pytest.mark.parametrize("name", ["ann", "eve"])
 def test_a_grant_binds_the_same_person_by_key_and_by_token(made: OxpTestServer, name: str) -> None:
     """OXP-45: the people of a shared secret are the workspace's own, so that `local` means them, too."""
-    assert listed(made, key(made, name)) == listed(made, token(name)) == set()
+    assert list_ids(made, key(made, name)) == list_ids(made, token(name)) == set()
     assert made.call(token(name), tool_id="Doorbell.Ring").status == 400
-    assert "Doorbell.Ring@0.1.0" in listed(made, token("somebody"))
+    assert "Doorbell.Ring@0.1.0" in list_ids(made, token("somebody"))
 
 
 @pytest.mark.parametrize("subject", ["group:finance", "", " ann", "a\nb", "x" * 257, 5, None, ["ann"]])

@@ -16,7 +16,7 @@ from ferrule.servers.asgi import JSON, ClientGone, Header, HttpAnswer, HttpReque
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.root import Response, Root
 from tests.driven import driven
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 PAGE = "https://app.example"
 
@@ -51,7 +51,7 @@ def ask(method: str = "POST", *headers: Header, path: str = "/fake") -> HttpRequ
 
 @asynccontextmanager
 async def behind(folder: Path, settings: ServeSettings | None = None) -> AsyncIterator[tuple[Root, FakeEndpoint]]:
-    async with serving(folder, settings=settings) as stand:
+    async with running_server(folder, settings=settings) as stand:
         endpoint = FakeEndpoint()
         yield Root(stand.edge, {"/fake": endpoint}, {}), endpoint
 
@@ -170,7 +170,7 @@ async def test_the_gate_admits_a_request_once(tmp_path: Path, monkeypatch: pytes
     async def fine() -> HttpAnswer:
         return HttpAnswer(200, b"fine")
 
-    async with serving(tmp_path) as stand:
+    async with running_server(tmp_path) as stand:
         endpoint, admitted = FakeEndpoint(), list[HttpRequest]()
         admit = stand.edge.gate.admit
 

@@ -10,10 +10,10 @@ from ferrule.access.keys import KEYS_FOLDER, OWNER_FILE, TOKENS_FILE
 from ferrule.infra.private_files import replace_private
 from ferrule.model.serving import JwtSettings, OxpSettings, ServeSettings
 from tests.driven import driven
-from tests.servers.stand import Stand, serving
+from tests.servers.stand import InProcessServer, running_server
 
 
-async def ready(stand: Stand) -> tuple[int, str]:
+async def ready(stand: InProcessServer) -> tuple[int, str]:
     """The status, and the reason where there is one."""
     reply = await stand.ask("GET", "/ready")
     return reply.status, reply.json().get("reason", "")
@@ -21,8 +21,8 @@ async def ready(stand: Stand) -> tuple[int, str]:
 
 @driven
 async def test_a_process_is_not_ready_while_its_keys_are_damaged(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
-        headers = {"Authorization": f"Bearer {stand.token()}"}
+    async with running_server(tmp_path, auth=True) as stand:
+        headers = {"Authorization": f"Bearer {stand.read_token()}"}
         file = tmp_path / KEYS_FOLDER / TOKENS_FILE
         whole = file.read_bytes()
         assert await ready(stand) == (200, "")
@@ -45,8 +45,8 @@ async def test_a_process_is_not_ready_while_its_keys_are_damaged(tmp_path: Path)
     ],
 )
 async def test_damaged_keys_do_not_matter_where_callers_come_without(tmp_path: Path, settings: ServeSettings) -> None:
-    async with serving(tmp_path, settings=settings) as stand:
-        stand.token()
+    async with running_server(tmp_path, settings=settings) as stand:
+        stand.read_token()
         file = tmp_path / KEYS_FOLDER / TOKENS_FILE
         file.write_text("{")
         assert await ready(stand) == (200, "")
@@ -56,8 +56,8 @@ async def test_damaged_keys_do_not_matter_where_callers_come_without(tmp_path: P
 
 @driven
 async def test_no_request_makes_keys(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with serving(tmp_path, auth=True) as stand:
-        token, folder = stand.token(), tmp_path / KEYS_FOLDER
+    async with running_server(tmp_path, auth=True) as stand:
+        token, folder = stand.read_token(), tmp_path / KEYS_FOLDER
         whole, owner = (folder / TOKENS_FILE).read_bytes(), (folder / OWNER_FILE).read_bytes()
         for bearer in (token, "anything"):
             (folder / TOKENS_FILE).unlink(missing_ok=True)
@@ -76,7 +76,7 @@ async def test_no_request_makes_keys(tmp_path: Path, caplog: pytest.LogCaptureFi
 @driven
 @pytest.mark.parametrize("path", ["/health", "/ready"])
 async def test_other_methods_are_refused_as_everywhere(tmp_path: Path, path: str) -> None:
-    async with serving(tmp_path) as stand:
+    async with running_server(tmp_path) as stand:
         assert (await stand.ask("HEAD", path)).status == 200
         for method in ("POST", "PUT", "DELETE", "FOO"):
             here, there = [await stand.ask(method, one) for one in (path, "/v1/openapi.json")]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 _TEXT = {"type": "string"}
 
@@ -170,5 +170,5 @@ def write_workspace(folder: Path) -> None:
 def live(folder: Path) -> Iterator[Live]:
     """`ferrule serve` over the workspace, until the end of the block."""
     write_workspace(folder)
-    with served(folder) as server:
+    with running_process(folder) as server:
         yield Live(server.url, server.token(folder), folder)

@@ -24,14 +24,14 @@ def gz(body: bytes) -> bytes:
 TEXT = b'{"rows": [' + b'{"id": 12345, "name": "somebody"}, ' * 20_000 + b"]}"
 
 
-def packed(coding: str, body: bytes) -> bytes:
+def compress(coding: str, body: bytes) -> bytes:
     if coding == "raw":
         squeeze = zlib.compressobj(wbits=-15)
         return squeeze.compress(body) + squeeze.flush()
     return gz(body) if "gzip" in coding else zlib.compress(body)
 
 
-async def fetched(body: bytes, coding: str, max_bytes: int = 10**7, *, in_pieces: bool = False) -> bytes:
+async def fetch_decoded(body: bytes, coding: str, max_bytes: int = 10**7, *, in_pieces: bool = False) -> bytes:
     async with running_site(ok(body, f"Content-Encoding: {coding}")) as there, open_client() as http:
         try:
             response = await http.send("GET", there.target())
@@ -51,17 +51,17 @@ async def fetched(body: bytes, coding: str, max_bytes: int = 10**7, *, in_pieces
 )  # fmt: skip
 def test_packed_answers_are_unpacked(coding: str, how: str, in_pieces: bool) -> None:
     for body in (TEXT, b"x", b""):
-        assert run(fetched(packed(how, body), coding, in_pieces=in_pieces)) == body
+        assert run(fetch_decoded(compress(how, body), coding, in_pieces=in_pieces)) == body
 
 
 def test_what_is_not_packed_stays_as_it_is() -> None:
-    assert run(fetched(TEXT, "identity")) == TEXT
-    assert run(fetched(b"", "gzip")) == b""  # an empty body has no wrapping
+    assert run(fetch_decoded(TEXT, "identity")) == TEXT
+    assert run(fetch_decoded(b"", "gzip")) == b""  # an empty body has no wrapping
 
 
 def test_all_members_of_a_gzip_body_are_read() -> None:
-    assert run(fetched(gz(b"one ") + gz(b"") + gz(TEXT), "gzip")) == b"one " + TEXT
-    assert run(fetched(gz(b"one") + b"\0" * 100, "gzip")) == b"one"
+    assert run(fetch_decoded(gz(b"one ") + gz(b"") + gz(TEXT), "gzip")) == b"one " + TEXT
+    assert run(fetch_decoded(gz(b"one") + b"\0" * 100, "gzip")) == b"one"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_all_members_of_a_gzip_body_are_read() -> None:
 def test_damage_and_unknown_codings_are_told(body: bytes, coding: str) -> None:
     for in_pieces in (True, False):
         with pytest.raises(BrokenAnswer):
-            run(fetched(body, coding, in_pieces=in_pieces))
+            run(fetch_decoded(body, coding, in_pieces=in_pieces))
 
 
 def bomb(megabytes: int) -> bytes:
@@ -92,7 +92,7 @@ def test_a_bomb_costs_what_is_allowed_and_a_buffer(in_pieces: bool) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(TooLong):
-            run(fetched(BOMB, "gzip", 1_000_000, in_pieces=in_pieces))
+            run(fetch_decoded(BOMB, "gzip", 1_000_000, in_pieces=in_pieces))
         assert tracemalloc.get_traced_memory()[1] < 6_000_000  # the server's copies of the bomb among it
     finally:
         tracemalloc.stop()
@@ -118,10 +118,10 @@ def test_a_bomb_is_stopped_by_how_well_it_is_packed() -> None:
 
 
 def test_limits_are_about_what_is_read() -> None:
-    assert run(fetched(packed("gzip", TEXT), "gzip", len(TEXT))) == TEXT
+    assert run(fetch_decoded(compress("gzip", TEXT), "gzip", len(TEXT))) == TEXT
     for in_pieces in (True, False):
         with pytest.raises(TooLong):
-            run(fetched(packed("gzip", TEXT), "gzip", len(TEXT) - 1, in_pieces=in_pieces))
+            run(fetch_decoded(compress("gzip", TEXT), "gzip", len(TEXT) - 1, in_pieces=in_pieces))
 
 
 def test_input_that_unpacks_to_nothing_does_not_go_on_for_ever() -> None:
@@ -166,7 +166,7 @@ def test_pieces_are_unpacked_before_the_body_has_ended() -> None:
 def test_however_a_body_is_cut_it_unpacks_to_the_same(body: bytes, how: str, data: st.DataObject) -> None:
     decoder = find_decoder("deflate" if how == "raw" else how)
     assert decoder is not None
-    rest, got = packed(how, body), b""
+    rest, got = compress(how, body), b""
     while rest:
         size = data.draw(st.integers(1, 50))
         got += b"".join(decoder.unpack(rest[:size]))

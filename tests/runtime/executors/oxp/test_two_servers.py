@@ -14,7 +14,7 @@ from typing import Any
 
 from ferrule.access.keys import Access
 from tests.servers.oxp.written import ADDENDS, definition
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 FUNCTIONS = """
 import ferrule
@@ -96,12 +96,12 @@ def call(url: str, key: str, **request: Any) -> tuple[int, Any]:
 def test_one_workspace_uses_the_tools_of_another(tmp_path: Path) -> None:
     far, near = tmp_path / "far", tmp_path / "near"
     env = {"FAR_KEY": far_workspace(far)}
-    with served(far) as there:
+    with running_process(far) as there:
         near_workspace(near, there.url)
         locked = ferrule("lock", "--workspace", str(near), env=env)
         assert "Calculator.Add@1.0.0" in locked
         assert "as accepted" in ferrule("lock", "--check", "--workspace", str(near), env=env)
-        with served(near, env=env) as here:
+        with running_process(near, env=env) as here:
             key = here.token(near)
             status, body = call(here.url, key, tool_id="far.Calculator_Add", input={"a": 40, "b": 2})
             assert (status, body["result"]["value"]) == (200, 42)
@@ -125,7 +125,7 @@ def test_a_secret_that_the_other_workspace_has_itself_is_asked_of_nobody(tmp_pat
     """OXP-37, OXP-39"""
     far, near = tmp_path / "far", tmp_path / "near"
     env = {"FAR_KEY": far_workspace(far)}
-    with served(far, env={"FAR_MAIL_KEY": "four-and-more-letters"}) as there:
+    with running_process(far, env={"FAR_MAIL_KEY": "four-and-more-letters"}) as there:
         near_workspace(near, there.url)
         ferrule("lock", "--workspace", str(near), env=env)
         assert ferrule("call", "far.Mail.Count", "--workspace", str(near), env=env).strip() == "21"

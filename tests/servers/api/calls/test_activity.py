@@ -11,7 +11,7 @@ from ferrule.model.timestamps import parse_iso
 from ferrule.servers.api.calls import activity
 from tests.driven import driven
 from tests.servers.api.api import api
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 REST = """---
 spec_version: "1.2"
@@ -91,7 +91,7 @@ async def test_upstreams_are_judged_by_what_calls_met(tmp_path: Path) -> None:
     for name, url in (("look", "http://127.0.0.1:9"), ("quiet", "https://user:hush@books.example/v2")):
         (tmp_path / "tools" / f"{name}.tool.md").write_text(REST % (name, url))
     toml = '[network]\nallow = ["127.0.0.1:9"]\n'
-    async with serving(tmp_path, auth=True, toml=toml) as stand:
+    async with running_server(tmp_path, auth=True, toml=toml) as stand:
         owner = {"Authorization": f"Bearer {stand.owner()}"}
 
         async def upstreams() -> dict[str, dict[str, object]]:

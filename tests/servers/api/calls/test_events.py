@@ -18,14 +18,14 @@ async def test_progress_comes_while_the_call_runs(tmp_path: Path) -> None:
     async with api(tmp_path) as here:
         gates["one"] = asyncio.Event()
         stream = here.open("ada", "POST", "/v1/calls", {"tool": "steps", "arguments": {"gate": "one"}}, Accept=EVENTS)
-        assert await stream.begun() == 200
+        assert await stream.wait_for_status() == 200
         assert stream.headers["content-type"] == EVENTS
-        first = await stream.event()
+        first = await stream.read_event()
         assert first is not None
         assert first["event"] == "call"
         assert stream.headers["content-location"].endswith(json.loads(first["data"])["invocation_id"])
         messages = []
-        while (event := await stream.event()) is not None:
+        while (event := await stream.read_event()) is not None:
             if event["event"] == "progress":
                 messages.append(json.loads(event["data"]).get("message"))
             if messages[-1:] == ["half"]:
@@ -41,11 +41,11 @@ async def test_a_broken_stream_is_taken_up_where_it_broke(tmp_path: Path) -> Non
     async with api(tmp_path) as here:
         gates["one"] = asyncio.Event()
         stream = here.open("ada", "POST", "/v1/calls", {"tool": "steps", "arguments": {"gate": "one"}}, Accept=EVENTS)
-        await stream.begun()
-        first = await stream.event()
+        await stream.wait_for_status()
+        first = await stream.read_event()
         assert first is not None
         path = json.loads(first["data"])["events"]
-        seen = [event for _ in range(2) if (event := await stream.event()) is not None]
+        seen = [event for _ in range(2) if (event := await stream.read_event()) is not None]
         await stream.leave()
         gates["one"].set()
         rest = (await here.ask("ada", "GET", path, Last_Event_ID=seen[-1]["id"])).events()
@@ -60,14 +60,14 @@ async def test_a_broken_stream_is_taken_up_where_it_broke(tmp_path: Path) -> Non
 async def test_a_stream_goes_on_while_a_person_is_asked(tmp_path: Path) -> None:
     async with api(tmp_path) as here:
         stream = here.open("ada", "POST", "/v1/calls", {"tool": "pay", "arguments": {"amount": 3}}, Accept=EVENTS)
-        await stream.begun()
-        while (event := await stream.event()) is not None and event["event"] != "waiting":
+        await stream.wait_for_status()
+        while (event := await stream.read_event()) is not None and event["event"] != "waiting":
             pass
         assert event is not None
         state = json.loads(event["data"])
         assert state["state"] == "awaiting_approval"
         await here.ask("amy", "POST", f"/v1/approvals/{state['invocation_id']}/approve")
-        while (event := await stream.event()) is not None:
+        while (event := await stream.read_event()) is not None:
             last = event
         assert json.loads(last["data"])["result"]["content"][0]["text"] == "paid 3"
 
@@ -108,8 +108,8 @@ async def test_nobody_holds_more_streams_than_may_be(tmp_path: Path) -> None:
         path = f"/v1/calls/{call}/events"
         streams = [here.open("ada", "GET", path) for _ in range(2)]
         for stream in streams:
-            await stream.begun()
-            assert await stream.event() is not None
+            await stream.wait_for_status()
+            assert await stream.read_event() is not None
         third = await here.ask("ada", "GET", path)
         assert (third.status, third.json()["code"]) == (429, "too_many_streams")
         assert int(third.headers["retry-after"]) > 0
@@ -127,10 +127,10 @@ async def test_streams_end_when_the_server_does(tmp_path: Path) -> None:
         gates["one"] = asyncio.Event()
         call = await here.called("ada", "steps", {"gate": "one"}, Prefer="respond-async")
         stream = here.open("ada", "GET", f"/v1/calls/{call}/events")
-        await stream.begun()
-        assert await stream.event() is not None
+        await stream.wait_for_status()
+        assert await stream.read_event() is not None
         await here.stand.edge.aclose()
-        while await stream.event() is not None:
+        while await stream.read_event() is not None:
             pass
         gates["one"].set()
 

@@ -9,7 +9,7 @@ from typing import Any
 import ferrule
 from tests.driven import driven
 from tests.servers.api.api import NOBODY, api
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 
 @driven
@@ -95,7 +95,7 @@ surfaces: list[Any] = []
 
 @driven
 async def test_a_call_names_its_parent_and_what_it_repeats(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=[outer, inner], auth=True) as stand:
+    async with running_server(tmp_path, tools=[outer, inner], auth=True) as stand:
         owner = {"Authorization": f"Bearer {stand.owner()}"}
         surfaces[:] = [stand.app.surface(principal="ada")]
         first = (await surfaces[0].call("outer")).invocation_id

@@ -13,7 +13,7 @@ from ferrule.access.tokens import KeyLimits
 from ferrule.model.serving import GrantSettings, ServeSettings
 from tests.driven import driven
 from tests.servers.api.api import Api
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 
 def manifest(folder: Path, name: str, tools: dict[str, str]) -> None:
@@ -49,7 +49,7 @@ async def reach(folder: Path, policy: str = "", **settings: Any) -> AsyncIterato
     manifest(folder, "packer", {"pack": "Pack a parcel", "weigh": "Weigh a parcel"})
     manifest(folder, "seller", {"sell": "Sell a book"})
     (folder / "policy.toml").write_text(policy)
-    async with serving(folder, settings=ServeSettings(auth=True, **settings)) as stand:
+    async with running_server(folder, settings=ServeSettings(auth=True, **settings)) as stand:
         access = Access(folder)
         owner = access.local_owner()
         access.add(owner, "pia", ["call"], (), KeyLimits(agent="packer"))

@@ -28,5 +28,5 @@ async def test_clients_are_told_how_to_connect_and_never_a_token(tmp_path: Path)
             assert "http://localhost:8787/mcp" in texts["cursor"]
             assert ("mcp-stdio" in texts) == (who == "oda")
             assert (str(tmp_path) in reply.body.decode()) == (who == "oda"), "where it lies is not for everybody"
-            for secret in [*here.secrets.values(), here.stand.token()]:
+            for secret in [*here.secrets.values(), here.stand.read_token()]:
                 assert secret not in reply.body.decode()

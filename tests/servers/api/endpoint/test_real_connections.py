@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ferrule.servers.api.openapi import build_openapi
-from tests.servers.stand import WAIT_SECONDS, Served, served
+from tests.servers.stand import WAIT_SECONDS, ServerProcess, running_process
 
 _GZIP = {"Transfer_Encoding": "gzip, chunked"}
 TOML = '[functions]\nmodules = ["tools.py"]\n[results]\nmax_inline_chars = 1000\n'
@@ -33,7 +33,7 @@ def pay(amount: int) -> str:
 
 
 @contextmanager
-def connected(server: Served, secret: str) -> Iterator[Any]:
+def connected(server: ServerProcess, secret: str) -> Iterator[Any]:
     """A way to ask over one connection."""
     place = urlsplit(server.url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=WAIT_SECONDS)
@@ -63,7 +63,7 @@ def event(stream: http.client.HTTPResponse) -> dict[str, str]:
 def test_the_api_over_a_wire(tmp_path: Path) -> None:
     (tmp_path / "ferrule.toml").write_text(TOML)
     (tmp_path / "tools.py").write_text(TOOLS)
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         agent, owner = server.token(tmp_path), server.token(tmp_path, "owner.token")
         with connected(server, agent) as ask:
             whole = ask("GET", "/v1/tools")
@@ -100,7 +100,7 @@ def test_the_api_over_a_wire(tmp_path: Path) -> None:
 def test_what_never_becomes_a_request_is_a_problem_that_the_document_knows(tmp_path: Path) -> None:
     (tmp_path / "ferrule.toml").write_text("")
     responses = build_openapi()["paths"]["/v1/tools"]["get"]["responses"]
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         for status, query, headers in ((414, "a" * 33_000, {}), (431, "", {"X": "a" * 40_000}), (501, "", _GZIP)):
             with connected(server, server.token(tmp_path)) as ask:
                 answer = ask("GET", f"/v1/tools?{query}", **headers)
@@ -112,7 +112,7 @@ def test_what_never_becomes_a_request_is_a_problem_that_the_document_knows(tmp_p
 
 def test_a_method_that_nobody_knows_is_not_allowed_where_there_is_something(tmp_path: Path) -> None:
     (tmp_path / "ferrule.toml").write_text("")
-    with served(tmp_path) as server, connected(server, server.token(tmp_path)) as ask:
+    with running_process(tmp_path) as server, connected(server, server.token(tmp_path)) as ask:
         for method in ("FOO", "get", "PROPFIND"):
             answer = ask(method, "/v1/tools")
             assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")

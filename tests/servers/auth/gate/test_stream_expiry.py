@@ -17,7 +17,7 @@ from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
 from tests.servers.issuer import RESOURCE, issuing
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 
 async def silence() -> dict[str, Any]:
@@ -92,7 +92,7 @@ def test_a_real_connection_is_closed_when_its_key_is_revoked(tmp_path: Path) -> 
     (tmp_path / "ferrule.toml").write_text("")
     access = Access(tmp_path)
     token, secret = access.add(access.local_owner(), "ada", [CALL])
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         host = server.url.removeprefix("http://")
         connection = http.client.HTTPConnection(host, timeout=30)
         body = (

@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 from tests.servers.api.catalog.catalog_scene import write
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 BAD = "<img src=x onerror=window.harmed=1><script>window.harmed=1</script>"
 
@@ -22,7 +22,7 @@ def test_somebody_looks_through_the_catalog(tmp_path: Path) -> None:
     write(tmp_path, "refund-order", description=f"Pays an order back. {BAD}")
     write(tmp_path, "find-order", description="Looks an order up.", type="retrieval", owner="desk")
     write(tmp_path, "send-parcel", description="Sends a parcel.", owner="desk")
-    with served(tmp_path) as server, browsing() as browser:
+    with running_process(tmp_path) as server, browsing() as browser:
         broken = tmp_path / "tools" / "send-parcel.tool.md"
         broken.write_text(broken.read_text().replace("  owner: desk", f"  owner: desk\n  colour: {BAD}"))
         token = server.token(tmp_path, "owner.token")

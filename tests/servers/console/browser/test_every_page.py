@@ -14,7 +14,7 @@ from ferrule.servers.console.pages import PAGES
 from tests.servers.console.browser import axe, hostile
 from tests.servers.console.browser.browser import browsing, person
 from tests.servers.console.browser.walking import Markup, Seen, chosen, walked
-from tests.servers.stand import Served, served
+from tests.servers.stand import ServerProcess, running_process
 
 _WATCH = """
 window.violations = [];
@@ -45,7 +45,7 @@ _PARTS_ONLY = re.compile(r"/parts/|/trying/|/payloads/|/export")
 class Walked(NamedTuple):
     """A workspace that was walked through."""
 
-    server: Served
+    server: ServerProcess
     token: str
     seen: list[Seen]
     browser: Browser
@@ -58,7 +58,7 @@ class Walked(NamedTuple):
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walked]:
     folder = tmp_path_factory.mktemp("hostile")
     hostile.workspace(folder)
-    with served(folder) as server, browsing() as browser:
+    with running_process(folder) as server, browsing() as browser:
         token = hostile.life(folder, server.url)
         hostile.spoiled(folder)
         yield Walked(server, token, walked(server.url, token), browser)

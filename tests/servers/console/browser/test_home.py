@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import Served, served
+from tests.servers.stand import ServerProcess, running_process
 
 FUNCTIONS = '''
 import ferrule
@@ -39,7 +39,7 @@ class Here(NamedTuple):
     """A served workspace, and a browser."""
 
     folder: Path
-    server: Served
+    server: ServerProcess
     browser: Browser
 
     def call(self, word: str) -> None:
@@ -59,7 +59,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("home")
     (folder / "ferrule.toml").write_text('[functions]\nmodules = ["tools.py"]\n')
     (folder / "tools.py").write_text(FUNCTIONS)
-    with served(folder) as server, browsing() as browser:
+    with running_process(folder) as server, browsing() as browser:
         yield Here(folder, server, browser)
 
 

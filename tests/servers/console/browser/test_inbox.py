@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from ferrule.access.keys import Access
 from ferrule.model.approval import APPROVE
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import Served, served
+from tests.servers.stand import ServerProcess, running_process
 
 FUNCTIONS = '''
 import asyncio
@@ -47,7 +47,7 @@ class Room(NamedTuple):
     """A server, and a browser to look at it with."""
 
     folder: Path
-    server: Served
+    server: ServerProcess
     browser: Browser
 
 
@@ -58,18 +58,18 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
     (folder / "ferrule.toml").write_text('[functions]\nmodules = ["functions.py"]\n')
     (folder / "functions.py").write_text(FUNCTIONS)
     (folder / "policy.toml").write_text(POLICY)
-    with served(folder) as server, browsing() as browser:
+    with running_process(folder) as server, browsing() as browser:
         yield Room(folder, server, browser)
 
 
-def ask(server: Served, token: str, method: str, path: str, body: Any = None) -> Any:
+def ask(server: ServerProcess, token: str, method: str, path: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Prefer": "wait=20"}
     with urlopen(Request(server.url + path, data, headers, method=method), timeout=30) as reply:
         return json.load(reply)
 
 
-def called(server: Served, token: str, tool: str, **arguments: Any) -> str:
+def called(server: ServerProcess, token: str, tool: str, **arguments: Any) -> str:
     """An agent's call that waits for a person."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Prefer": "respond-async"}
     data = json.dumps({"tool": tool, "arguments": arguments}).encode()

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from ferrule.access.keys import OWNER_FILE
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import Served, served
+from tests.servers.stand import ServerProcess, running_process
 
 FUNCTIONS = '''
 import asyncio
@@ -50,20 +50,22 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(workspace: Path) -> Iterator[Served]:
+def server(workspace: Path) -> Iterator[ServerProcess]:
     """It, served."""
-    with served(workspace) as found:
+    with running_process(workspace) as found:
         yield found
 
 
-def send(server: Served, folder: Path, path: str, body: Any, **headers: str) -> Any:
+def send(server: ServerProcess, folder: Path, path: str, body: Any, **headers: str) -> Any:
     """Ask the API as an agent."""
     said = {"Authorization": f"Bearer {server.token(folder)}", "Content-Type": "application/json", **headers}
     with urlopen(Request(f"{server.url}/v1{path}", json.dumps(body).encode(), said), timeout=20) as reply:
         return json.loads(reply.read())
 
 
-def test_newer_calls_wait_behind_a_bar_and_rows_open_by_keys(browser: Browser, server: Served, workspace: Path) -> None:
+def test_newer_calls_wait_behind_a_bar_and_rows_open_by_keys(
+    browser: Browser, server: ServerProcess, workspace: Path
+) -> None:
     send(server, workspace, "/calls", {"tool": "look", "arguments": {"word": "<img src=x onerror=alert(1)>"}})
     with person(browser, server.url, server.token(workspace, OWNER_FILE)) as page:
         page.goto(f"{server.url}/console/invocations")
@@ -85,7 +87,7 @@ def test_newer_calls_wait_behind_a_bar_and_rows_open_by_keys(browser: Browser, s
         expect(page.locator("#r1")).to_be_hidden()
 
 
-def test_a_running_call_and_its_batch_are_live(browser: Browser, server: Served, workspace: Path) -> None:
+def test_a_running_call_and_its_batch_are_live(browser: Browser, server: ServerProcess, workspace: Path) -> None:
     calls = [{"tool": "look", "arguments": {"word": "x"}}, {"tool": "slow", "arguments": {"seconds": 60}}]
     made = send(server, workspace, "/batches", {"calls": calls}, Prefer="respond-async")
     with person(browser, server.url, server.token(workspace, OWNER_FILE)) as page:

@@ -24,7 +24,7 @@ from ferrule.model.approval import ADMIN, APPROVE, CALL
 from tests import ROOT
 from tests.servers.console.browser.browser import browsing, person
 from tests.servers.console.browser.hostile import asked
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 DEMO = ROOT / "demo"
 
@@ -49,7 +49,7 @@ class Shop:
         self._running = ExitStack()
 
     def start(self) -> None:
-        self._running.enter_context(served(self.folder, "--port", str(self.port)))
+        self._running.enter_context(running_process(self.folder, "--port", str(self.port)))
 
     def stop(self) -> None:
         self._running.close()
@@ -167,7 +167,10 @@ def test_ten_thousand_calls_are_paged_through(browser: Browser, tmp_path: Path) 
     (tmp_path / "ferrule.toml").write_text("")
     with ThreadPoolExecutor(1) as aside:  # the browser has a loop of its own in this thread
         aside.submit(asyncio.run, filled()).result()
-    with served(tmp_path) as server, person(browser, server.url, server.token(tmp_path, "owner.token")) as page:
+    with (
+        running_process(tmp_path) as server,
+        person(browser, server.url, server.token(tmp_path, "owner.token")) as page,
+    ):
         page.goto(f"{server.url}/console/invocations?range=all")
         seen: list[str] = []
         for _ in range(6):

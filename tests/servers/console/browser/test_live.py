@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.servers.console.browser.browser import browsing, person
 from tests.servers.console.browser.hostile import asked
-from tests.servers.stand import Served, served
+from tests.servers.stand import ServerProcess, running_process
 
 _FUNCTIONS = '''
 import ferrule
@@ -47,7 +47,7 @@ document.addEventListener('htmx:beforeRequest', () => {
 
 
 class Watched(NamedTuple):
-    server: Served
+    server: ServerProcess
     browser: Browser
     owner: str
     agent: str
@@ -66,7 +66,7 @@ def workspace(folder: Path) -> None:
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     folder = tmp_path_factory.mktemp("live")
     workspace(folder)
-    with served(folder) as server, browsing() as browser:
+    with running_process(folder) as server, browsing() as browser:
         made = Watched(server, browser, server.token(folder, "owner.token"), server.token(folder))
         made.call("add", 30)
         yield made
@@ -141,7 +141,7 @@ def test_a_page_finds_its_server_again(watched: Watched, tmp_path: Path) -> None
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    with served(tmp_path, "--port", port) as server:
+    with running_process(tmp_path, "--port", port) as server:
         owner, url = server.token(tmp_path, "owner.token"), server.url
         context = watched.browser.new_context()
         page = context.new_page()
@@ -152,7 +152,7 @@ def test_a_page_finds_its_server_again(watched: Watched, tmp_path: Path) -> None
         begun(page, f"{url}/console/inbox")
     page.wait_for_selector(".side [data-live-state]:text-is('not connected')")
     assert page.locator("h1").inner_text() == "Inbox"  # what was there stays
-    with served(tmp_path, "--port", port) as server:
+    with running_process(tmp_path, "--port", port) as server:
         page.wait_for_selector(".side [data-live-state]:text-is('live')", timeout=30_000)
         page.evaluate("() => { window.swaps = 0; }")
         again = Watched(server, watched.browser, owner, server.token(tmp_path))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.servers.api.catalog.test_reach import manifest
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 HOSTILE = "<img src=x onerror=document.title='owned'>"
 POLICY = f"""
@@ -28,7 +28,7 @@ def test_somebody_asks_the_policy_and_checks_the_ledger(tmp_path: Path) -> None:
     (tmp_path / "ferrule.toml").write_text("")
     (tmp_path / "policy.toml").write_text(POLICY)
     manifest(tmp_path, "packer", {"pack": HOSTILE, "weigh": "Weigh a parcel"})
-    with served(tmp_path) as server, browsing() as browser:
+    with running_process(tmp_path) as server, browsing() as browser:
         owner = server.token(tmp_path, "owner.token")
         with person(browser, server.url, owner) as page:
             page.goto(f"{server.url}/console/policy")

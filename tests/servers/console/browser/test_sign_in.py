@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 
 def test_somebody_signs_in_looks_and_leaves(tmp_path: Path) -> None:
     (tmp_path / "ferrule.toml").write_text("")
-    with served(tmp_path) as server, browsing() as browser:
+    with running_process(tmp_path) as server, browsing() as browser:
         owner = server.token(tmp_path, "owner.token")
         with person(browser, server.url, owner) as page:
             assert page.locator("h1").inner_text()

@@ -18,7 +18,7 @@ from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import CALL
 from ferrule.servers.console.catalog.forms import form_of
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import Served, served
+from tests.servers.stand import ServerProcess, running_process
 
 FUNCTIONS = '''
 import asyncio
@@ -64,7 +64,7 @@ WIDE = {
 
 class Place(NamedTuple):
     folder: Path
-    server: Served
+    server: ServerProcess
     browser: Browser
     page: Page
 
@@ -74,7 +74,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("trying")
     (folder / "ferrule.toml").write_text('namespace = "shop"\n[functions]\nmodules = ["functions.py"]\n')
     (folder / "functions.py").write_text(FUNCTIONS)
-    with served(folder) as server, browsing() as browser:
+    with running_process(folder) as server, browsing() as browser:
         owner = server.token(folder, "owner.token")
         with person(browser, server.url, owner) as page:
             yield Place(folder, server, browser, page)

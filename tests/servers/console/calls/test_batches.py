@@ -10,7 +10,7 @@ import ferrule
 from tests.driven import driven
 from tests.servers.console.browsing import signed_in, text_of
 from tests.servers.console.calls.test_invocations import HOSTILE, assert_tame
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 gates: dict[str, asyncio.Event] = {}
 TOML = '[[scheduler.resource_locks]]\nkey = "order:{order}"\ntool = "*write"\n'
@@ -46,7 +46,7 @@ TOOLS = (look, fail, write, pay)
 
 @driven
 async def test_a_batch_is_listed_drawn_and_ended(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml=TOML) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml=TOML) as stand:
         person, surface = await signed_in(stand), stand.app.surface(principal="ada")
         assert "No batch found" in text_of(await person.see("/batches"))
         gates["1"] = asyncio.Event()
@@ -86,7 +86,7 @@ async def test_a_batch_is_listed_drawn_and_ended(tmp_path: Path) -> None:
 
 @driven
 async def test_siblings_that_were_canceled_say_because_of_whom(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person, surface = await signed_in(stand), stand.app.surface(principal="ada")
         calls: list[Any] = [{"name": "fail", "id": "first"}, {"name": "look", "depends_on": ["first"]}]
         made = await surface.call_many(calls, sibling_failure_policy="cancel_dependent")

@@ -17,7 +17,7 @@ from ferrule.servers.console.calls.invocations import CallListFilters, sentence_
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.console.many_calls import busy_workspace
-from tests.servers.stand import Stand, serving
+from tests.servers.stand import InProcessServer, running_server
 
 HOSTILE = """<script>alert(1)</script>'"><img src=x onerror=alert(1)>"""
 gates: dict[str, asyncio.Event] = {}
@@ -59,7 +59,7 @@ TOOLS = (search, fail, pay, slow, report)
 TOML = "[results]\nmax_inline_chars = 1000\npreview_chars = 100\n"
 
 
-async def called(stand: Stand, tool: str, principal: str = "ada", **arguments: Any) -> str:
+async def called(stand: InProcessServer, tool: str, principal: str = "ada", **arguments: Any) -> str:
     return str((await stand.app.surface(principal=principal).call(tool, arguments)).invocation_id)
 
 
@@ -71,7 +71,7 @@ async def decided(person: Person, call: str, verb: str, **body: Any) -> None:
 
 @driven
 async def test_the_list_opens_with_a_sentence_and_shows_the_newest_first(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         first = await called(stand, "search", query="le guin")
         await called(stand, "fail", why="no paper")
@@ -89,7 +89,7 @@ async def test_the_list_opens_with_a_sentence_and_shows_the_newest_first(tmp_pat
 
 @driven
 async def test_every_filter_is_in_the_address(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         await called(stand, "search", query="le guin")
         await called(stand, "search", "bob", query="dune")
@@ -117,7 +117,7 @@ async def test_every_filter_is_in_the_address(tmp_path: Path) -> None:
 
 @driven
 async def test_newer_calls_are_counted_and_not_put_in(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         await called(stand, "search", query="first")
         address = (await person.value("/invocations"))["newer"].removeprefix("/console")
@@ -134,7 +134,7 @@ async def test_newer_calls_are_counted_and_not_put_in(tmp_path: Path) -> None:
 @driven
 async def test_a_page_of_calls_leads_to_the_next(tmp_path: Path) -> None:
     ids = await busy_workspace(tmp_path, 120)
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         found, address = [], "/invocations?range=all"
         while address:
@@ -147,7 +147,7 @@ async def test_a_page_of_calls_leads_to_the_next(tmp_path: Path) -> None:
 
 @driven
 async def test_the_story_of_a_call_that_a_person_changed(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         call = await called(stand, "pay", amount=84, note="fee")
         waits = await person.see(f"/invocations/{call}")
@@ -176,7 +176,7 @@ async def test_the_story_of_a_call_that_a_person_changed(tmp_path: Path) -> None
 
 @driven
 async def test_the_story_of_calls_that_ended_otherwise(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         failed = await called(stand, "fail", why="no more paper")
         unfit = await called(stand, "search", query=[1])
@@ -200,7 +200,7 @@ async def test_the_story_of_calls_that_ended_otherwise(tmp_path: Path) -> None:
 
 @driven
 async def test_a_running_call_is_live_and_can_be_canceled(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         gates["one"] = asyncio.Event()
         run = await stand.app.surface(principal="ada").begin("slow", {"gate": "one"})
@@ -226,7 +226,7 @@ async def test_a_running_call_is_live_and_can_be_canceled(tmp_path: Path) -> Non
 
 @driven
 async def test_stored_results_are_saved_and_never_shown(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml=TOML) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml=TOML) as stand:
         person = await signed_in(stand)
         call = await called(stand, "report", size=5000)
         value = await person.value(f"/invocations/{call}")
@@ -260,7 +260,7 @@ def assert_tame(body: str) -> None:
 
 @driven
 async def test_hostile_words_are_only_words(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         good = await called(stand, "search", HOSTILE[:60], query=HOSTILE)
         bad = await called(stand, "fail", why=HOSTILE)
@@ -278,7 +278,7 @@ async def test_hostile_words_are_only_words(tmp_path: Path) -> None:
 
 @driven
 async def test_a_caller_sees_its_own_calls_alone(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         access = Access(tmp_path)
         bob = access.add(access.local_owner(), "bob", [CALL], (), KeyLimits())[1]
         person = await signed_in(stand, bob)
@@ -297,7 +297,7 @@ async def test_a_caller_sees_its_own_calls_alone(tmp_path: Path) -> None:
 async def test_many_calls_cost_little_to_look_at(tmp_path: Path) -> None:
     """Bounds far above what it takes, so that only another order of growth breaks them."""
     ids = await busy_workspace(tmp_path, 20_000)
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
         paths = ("/invocations", "/invocations?state=failed", "/invocations?state=canceled&range=all",
                  "/invocations?tool=refund_order", f"/invocations/{ids[100]}", "/batches")  # fmt: skip

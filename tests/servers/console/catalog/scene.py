@@ -8,7 +8,7 @@ import ferrule
 from ferrule.access.keys import Access
 from ferrule.access.tokens import KeyLimits
 from tests.servers.console.browsing import Person, signed_in
-from tests.servers.stand import Stand
+from tests.servers.stand import InProcessServer
 
 
 @ferrule.tool(read_only=True)
@@ -33,7 +33,7 @@ TOOLS = (add, pay, hidden)
 POLICY = '[[rules]]\nid = "no"\ndecision = "deny"\ntool = "hidden"\nprincipal = "cal"\nreason = "not for cal"\n'
 
 
-async def somebody(stand: Stand, name: str, *scopes: str, tenant: str | None = None) -> Person:
+async def somebody(stand: InProcessServer, name: str, *scopes: str, tenant: str | None = None) -> Person:
     """Somebody who has signed in."""
     access = Access(stand.app.root)
     token = access.add(access.local_owner(), name, scopes, (), KeyLimits(tenant=tenant))[1]

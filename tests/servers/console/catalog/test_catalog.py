@@ -12,7 +12,7 @@ from tests.driven import driven
 from tests.servers.api.catalog.catalog_scene import write
 from tests.servers.console.browsing import signed_in, text_of
 from tests.servers.console.catalog.scene import POLICY, TOOLS, names, somebody
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 BAD = '"><script>alert(1)</script><img src=x onerror=alert(1)>{{7*7}}'
 
@@ -20,7 +20,7 @@ BAD = '"><script>alert(1)</script><img src=x onerror=alert(1)>{{7*7}}'
 @driven
 async def test_the_catalog_lists_every_tool_with_filters_and_counts(tmp_path: Path) -> None:
     write(tmp_path, "refund-order")
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
         owner = await signed_in(stand)
         page = await owner.value("/catalog")
         assert names(page) == ["refund-order", "shop.add", "shop.hidden", "shop.pay"]
@@ -44,7 +44,7 @@ async def test_the_catalog_lists_every_tool_with_filters_and_counts(tmp_path: Pa
 
 @driven
 async def test_typing_gives_the_part_that_changes_and_its_address(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
         owner = await signed_in(stand)
         found = await owner.see("/catalog?q=numb&risk=&dialect=", hx_request="true")
         assert found.headers["hx-replace-url"] == "/console/catalog?q=numb"
@@ -59,7 +59,7 @@ async def test_typing_gives_the_part_that_changes_and_its_address(tmp_path: Path
 
 @driven
 async def test_an_empty_catalog_teaches(tmp_path: Path) -> None:
-    async with serving(tmp_path, auth=True) as stand:
+    async with running_server(tmp_path, auth=True) as stand:
         shown = text_of(await (await signed_in(stand)).see("/catalog"))
         assert "There are no tools yet." in shown
         assert "ferrule init" in shown
@@ -68,7 +68,7 @@ async def test_an_empty_catalog_teaches(tmp_path: Path) -> None:
 @driven
 async def test_others_see_the_tools_of_their_own_surface(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
         cal = await somebody(stand, "cal", CALL)
         page = await cal.value("/catalog")
         assert [row["name"] for row in page["rows"]] == ["add", "pay"]
@@ -105,7 +105,7 @@ async def test_nothing_of_a_definition_acts_on_a_page(tmp_path: Path) -> None:
     )
     whole = ("/catalog?owner=%22%3E%3Cscript%3E", "/catalog/evil?confirm=off&version=%3Cscript%3E",
              "/catalog?view=diagnostics&file=%3Cscript%3E")  # fmt: skip
-    async with serving(tmp_path, tools=(tool,), auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=(tool,), auth=True, toml='namespace = "shop"') as stand:
         owner, cal = await signed_in(stand), await somebody(stand, "cal", CALL)
         for person, path in [*((owner, path) for path in (*paths, *whole)), *((cal, path) for path in paths)]:
             reply = await person.see(path)
@@ -124,7 +124,7 @@ def _worse(value: str) -> str:
 @driven
 async def test_jumping_finds_tools_by_what_they_do(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
         owner, cal = await signed_in(stand), await somebody(stand, "cal", CALL)
         assert b'href="/console/catalog/shop.add"' in (await owner.see("/parts/jump?q=numbers")).body
         assert b"shop.hidden" in (await owner.see("/parts/jump?q=hidden")).body
@@ -137,7 +137,7 @@ async def test_jumping_finds_tools_by_what_they_do(tmp_path: Path) -> None:
 
 @driven
 async def test_a_page_learns_that_the_catalog_has_changed(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         owner = await signed_in(stand)
         digest = (await owner.value("/catalog"))["digest"]
         assert (await owner.see(f"/parts/catalog?digest={digest}")).body.strip() == b""
@@ -173,7 +173,7 @@ def looking(far: bool) -> str:
 @driven
 async def test_what_the_policy_asks_a_person_about_is_told_wherever_tools_are_shown(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(ASKING)
-    async with serving(tmp_path, tools=(*TOOLS, looking), auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=(*TOOLS, looking), auth=True, toml='namespace = "shop"') as stand:
         wanted = {
             "shop.add": "always asks",
             "shop.hidden": "none",

@@ -8,13 +8,13 @@ from tests.driven import driven
 from tests.servers.api.catalog.catalog_scene import write
 from tests.servers.console.browsing import signed_in
 from tests.servers.console.catalog.scene import TOOLS, names
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 
 @driven
 async def test_diagnostics_show_the_line_marked(tmp_path: Path) -> None:
     path = write(tmp_path, "refund-order")
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
         path.write_text(path.read_text().replace("  owner: accounts", "  owner: accounts\n  colour: <script>"))
         owner = await signed_in(stand)
         shown = await owner.see("/catalog?view=diagnostics")

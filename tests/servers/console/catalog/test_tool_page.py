@@ -10,14 +10,14 @@ from tests.driven import driven
 from tests.servers.api.catalog.catalog_scene import write
 from tests.servers.console.browsing import signed_in, text_of
 from tests.servers.console.catalog.scene import POLICY, TOOLS, names
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 
 @driven
 async def test_a_tool_page_tells_what_it_does_and_who_may(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(POLICY)
     write(tmp_path, "refund-order")
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
         owner = await signed_in(stand)
         page = await owner.value("/catalog/refund-order")
         assert page["input"]["tree"][0]["name"] == "order"
@@ -43,7 +43,7 @@ async def test_recent_calls_and_changes_are_on_the_page(tmp_path: Path) -> None:
     )
     path.write_text(path.read_text().replace("required: [order]", "required: [order, why]"))
     publish(Workspace.open(tmp_path), by="bea", at="2026-02-28T12:00:00Z")
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         owner = await signed_in(stand)
         shown = text_of(await owner.see("/catalog/refund-order"))
         assert "1.0.0 → 2.0.0 breaks callers" in shown
@@ -56,7 +56,7 @@ async def test_recent_calls_and_changes_are_on_the_page(tmp_path: Path) -> None:
 
 @driven
 async def test_a_switch_takes_a_confirmed_form(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml='namespace = "shop"') as stand:
         owner = await signed_in(stand)
         asked = await owner.see("/catalog/shop.pay?confirm=off")
         assert "Turn it off?" in text_of(asked)

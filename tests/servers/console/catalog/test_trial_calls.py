@@ -19,7 +19,7 @@ from ferrule.model.approval import APPROVE, CALL
 from ferrule.servers.console.catalog.trial_calls import describe_effect
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
-from tests.servers.stand import Reply, Stand, serving
+from tests.servers.stand import InProcessServer, Reply, running_server
 
 HOSTILE = "</textarea><script>alert(1)</script>'\"&"
 gates: dict[str, asyncio.Event] = {}
@@ -85,10 +85,10 @@ def here(folder: Path, **more: Any) -> Any:
     gates.clear()
     paid.clear()
     (folder / "policy.toml").write_text(POLICY)
-    return serving(folder, tools=more.pop("tools", TOOLS), toml=TOML, auth=True, **more)
+    return running_server(folder, tools=more.pop("tools", TOOLS), toml=TOML, auth=True, **more)
 
 
-def key(stand: Stand, name: str, scopes: list[str], tenant: str | None = None) -> str:
+def key(stand: InProcessServer, name: str, scopes: list[str], tenant: str | None = None) -> str:
     access = Access(stand.app.root)
     return access.add(access.local_owner(), name, scopes, (), KeyLimits(tenant=tenant))[1]
 

@@ -13,7 +13,7 @@ from ferrule.servers.console.oversight.audit import format_size, write_sentence
 from tests.driven import driven
 from tests.servers.api.oversight.tampering import tampered
 from tests.servers.console.browsing import Person, signed_in, text_of
-from tests.servers.stand import Stand, serving
+from tests.servers.stand import InProcessServer, running_server
 
 
 @ferrule.tool(read_only=True)
@@ -22,7 +22,7 @@ def look(where: str = "here") -> str:
     return f"seen {where}"
 
 
-async def called(stand: Stand, times: int) -> list[str]:
+async def called(stand: InProcessServer, times: int) -> list[str]:
     surface = stand.app.surface(principal="ada")
     results = [await surface.call("look", {"where": str(number)}) for number in range(times)]
     await stand.app.store.flush()
@@ -41,7 +41,7 @@ async def verified(person: Person) -> dict[str, Any]:
 
 @driven
 async def test_an_intact_ledger_is_said_to_be_so_everywhere(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=(look,), auth=True) as stand:
+    async with running_server(tmp_path, tools=(look,), auth=True) as stand:
         await called(stand, 3)
         owner = await signed_in(stand)
         before = text_of(await owner.see("/audit"))
@@ -58,7 +58,7 @@ async def test_an_intact_ledger_is_said_to_be_so_everywhere(tmp_path: Path) -> N
 
 @driven
 async def test_a_changed_row_is_shown_as_the_break(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=(look,), auth=True) as stand:
+    async with running_server(tmp_path, tools=(look,), auth=True) as stand:
         call = (await called(stand, 5))[2]
         seq = (await stand.app.store.rows_of(call))[0].seq
         tampered(tmp_path, seq)
@@ -81,20 +81,20 @@ async def test_a_changed_row_is_shown_as_the_break(tmp_path: Path) -> None:
 
 @driven
 async def test_a_check_begins_from_our_own_pages_only(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=(look,), auth=True) as stand:
+    async with running_server(tmp_path, tools=(look,), auth=True) as stand:
         owner = await signed_in(stand)
         assert (await owner.send("/audit/verify", {}, proof="")).status == 403
         assert (await owner.value("/audit"))["ledger"]["check"]["began_at"] is None
         part = await owner.send("/audit/verify", {}, hx_request="true")
         assert part.status == 200
         assert b"<html" not in part.body
-        agent = await signed_in(stand, stand.token())
+        agent = await signed_in(stand, stand.read_token())
         assert (await agent.send("/audit/verify", {})).status == 403
 
 
 @driven
 async def test_exports_are_files_that_prove_themselves(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=(look,), auth=True) as stand:
+    async with running_server(tmp_path, tools=(look,), auth=True) as stand:
         calls = await called(stand, 3)
         owner = await signed_in(stand)
         rows = await owner.see("/audit/export?what=rows&from=&to=&since=&until=&tool=&principal=")
@@ -105,13 +105,13 @@ async def test_exports_are_files_that_prove_themselves(tmp_path: Path) -> None:
         records = await owner.see("/audit/export?what=calls&principal=ada&payloads=true")
         assert [json.loads(line)["invocation_id"] for line in records.body.splitlines()] == calls
         assert (await owner.see("/audit/export?from=99999")).status == 409
-        agent = await signed_in(stand, stand.token())
+        agent = await signed_in(stand, stand.read_token())
         assert (await agent.see("/audit/export")).status == 403
 
 
 @driven
 async def test_a_row_can_be_looked_up(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=(look,), auth=True) as stand:
+    async with running_server(tmp_path, tools=(look,), auth=True) as stand:
         await called(stand, 3)
         owner = await signed_in(stand)
         found = await owner.value("/audit?row=2")

@@ -11,7 +11,7 @@ from ferrule.access.tokens import KeyLimits
 from ferrule.servers.console.oversight.policy import cases_sentence, toml_of, write_sentence
 from tests.driven import driven
 from tests.servers.console.browsing import signed_in, text_of
-from tests.servers.stand import Stand, serving
+from tests.servers.stand import InProcessServer, running_server
 
 HOSTILE = "<script>alert('x')</script>"
 POLICY = f"""
@@ -59,7 +59,7 @@ def look() -> str:
 TOOLS = (pay, secret, look)
 
 
-async def paid(stand: Stand, *amounts: int) -> None:
+async def paid(stand: InProcessServer, *amounts: int) -> None:
     surface = stand.app.surface(principal="ada")
     for amount in amounts:
         await surface.call("pay", {"amount": amount}, wait=0)
@@ -69,7 +69,7 @@ async def paid(stand: Stand, *amounts: int) -> None:
 @driven
 async def test_rules_stand_as_they_win_with_their_hits(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         await paid(stand, 1, 2, 500)
         owner = await signed_in(stand)
         page = await owner.see("/policy")
@@ -96,7 +96,7 @@ async def test_rules_stand_as_they_win_with_their_hits(tmp_path: Path) -> None:
 @driven
 async def test_a_case_is_asked_by_its_address(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         owner = await signed_in(stand)
         query = "tool=pay&arguments=" + quote('{"amount": 500}')
         said = (await owner.value(f"/policy?{query}"))["trial"]["said"]
@@ -113,7 +113,7 @@ async def test_a_case_is_asked_by_its_address(tmp_path: Path) -> None:
 @driven
 async def test_a_policy_that_cannot_be_used_says_so_at_its_line(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text('[[rules]]\nid = "odd"\ndecision = "maybe"\n')
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         page = await (await signed_in(stand)).see("/policy")
         words = text_of(page)
         assert page.status == 200
@@ -129,7 +129,7 @@ async def test_cases_and_differences_are_shown(tmp_path: Path) -> None:
     (tmp_path / "policy.test.toml").write_text(
         '[[cases]]\nname = "paying is free"\ntool = "pay"\narguments = { amount = 500 }\nexpect = "allow"\n'
     )
-    async with serving(tmp_path, tools=TOOLS, auth=True, toml='[policy]\nshadow = "next.toml"\n') as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True, toml='[policy]\nshadow = "next.toml"\n') as stand:
         await paid(stand, 1)
         owner = await signed_in(stand)
         found = await owner.value("/policy")
@@ -144,12 +144,12 @@ async def test_cases_and_differences_are_shown(tmp_path: Path) -> None:
 @driven
 async def test_others_are_told_why_they_see_nothing(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(POLICY)
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         access = Access(tmp_path)
         owner = access.local_owner()
         tenant = access.add(owner, "tess", ["admin"], (), KeyLimits(tenant="acme"))[1]
         for path in ("/policy", "/agents", "/agents/x", "/agents?view=matrix", "/audit"):
-            agent = await (await signed_in(stand, stand.token())).see(path)
+            agent = await (await signed_in(stand, stand.read_token())).see(path)
             assert agent.status == 403
             assert "requires a credential with the scope admin" in text_of(agent)
             page = await (await signed_in(stand, tenant)).see(path)

@@ -61,7 +61,7 @@ class Wire:
     resume_reading = pause_reading
 
 
-async def answers(pieces: list[bytes], *, remembers: bool) -> tuple[bytes, bool, int]:
+async def feed_connection(pieces: list[bytes], *, remembers: bool) -> tuple[bytes, bool, int]:
     """What a connection writes for these pieces, whether it ended, and how many heads were known."""
     server = HttpServer(echo, asyncio.get_running_loop())
     connection, wire = ServerConnection(server), Wire()
@@ -85,7 +85,7 @@ async def answers(pieces: list[bytes], *, remembers: bool) -> tuple[bytes, bool,
     return wire.written, wire.is_closed, known
 
 
-def plain(body: bytes, *lines: str, method: str = "POST", path: str = "/a?b=c", version: str = "1.1") -> bytes:
+def write_request(body: bytes, *lines: str, method: str = "POST", path: str = "/a?b=c", version: str = "1.1") -> bytes:
     head = "".join(f"{line}\r\n" for line in ("Host: h", *lines))
     return f"{method} {path} HTTP/{version}\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -97,14 +97,14 @@ LINES: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 CHUNKED = b"POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"
 ODD = (CHUNKED, b"GET /b HTTP/1.1\r\nHost: h\r\n\r\n", b"\r\n", b"nonsense\r\n\r\n",
-       b"FOO /a HTTP/1.1\r\nHost: h\r\n\r\n", b"FOO" + plain(b"ab")[4:])  # fmt: skip
+       b"FOO /a HTTP/1.1\r\nHost: h\r\n\r\n", b"FOO" + write_request(b"ab")[4:])  # fmt: skip
 
 
 @st.composite
 def requests(draw: st.DrawFn) -> bytes:
     if draw(st.integers(0, 5)) == 0:
         return draw(st.sampled_from(ODD))
-    return plain(
+    return write_request(
         draw(st.sampled_from(BODIES)),
         *draw(st.sampled_from(LINES)),
         version=draw(st.sampled_from(("1.1", "1.1", "1.0"))),
@@ -133,8 +133,8 @@ def conversations(draw: st.DrawFn) -> list[bytes]:
 @given(conversations())
 def test_what_is_remembered_changes_no_answer(pieces: list[bytes]) -> None:
     async def both() -> None:
-        told, ended, _ = await answers(pieces, remembers=True)
-        again, ended_again, _ = await answers(pieces, remembers=False)
+        told, ended, _ = await feed_connection(pieces, remembers=True)
+        again, ended_again, _ = await feed_connection(pieces, remembers=False)
         assert (_REQUEST_ID.sub(b"", told), ended) == (_REQUEST_ID.sub(b"", again), ended_again)
 
     asyncio.run(both())
@@ -142,15 +142,15 @@ def test_what_is_remembered_changes_no_answer(pieces: list[bytes]) -> None:
 
 @pytest.mark.parametrize(("line", "known"), [((), 4), (("Expect: 100-continue",), 0)], ids=["usual", "asks first"])
 def test_a_head_is_read_once(line: tuple[str, ...], known: int) -> None:
-    pieces = [plain(body, *line) for body in (b"ab", b"cd", b"ef", b"gh", b"ij")]
-    told, _, found = asyncio.run(answers(pieces, remembers=True))
+    pieces = [write_request(body, *line) for body in (b"ab", b"cd", b"ef", b"gh", b"ij")]
+    told, _, found = asyncio.run(feed_connection(pieces, remembers=True))
     assert found == known
     assert [told.count(body) for body in (b" ab", b" cd", b" ij")] == [1, 1, 1]
 
 
 def test_few_heads_are_remembered() -> None:
     """So a connection that varies its head costs no more than others."""
-    pieces = [plain(b"ab", f"X: {number}") for number in range(50)]
+    pieces = [write_request(b"ab", f"X: {number}") for number in range(50)]
 
     async def held() -> int:
         server = HttpServer(echo, asyncio.get_running_loop())

@@ -33,19 +33,19 @@ def teller(token: str | None = "t", level: str | None = None) -> tuple[ProgressS
     return tell, back.told
 
 
-def said(**facts: Any) -> Progress:
+def make_progress(**facts: Any) -> Progress:
     return Progress(**{"invocation_id": "inv_1", "sequence": 1, "status": "running", "timestamp": 0, **facts})
 
 
 def log(level: str, data: Any = "x") -> Progress:
-    return said(extra={"log": {"level": level, "data": data}})
+    return make_progress(extra={"log": {"level": level, "data": data}})
 
 
 @driven
 async def test_progress_grows_even_when_only_the_words_change() -> None:
     tell, told = teller()
     for facts in ({"percent": 50.0}, {"percent": 50.0, "message": "still"}, {"percent": 40.0}, {"message": "words"}):
-        tell.hear(said(**facts))
+        tell.hear(make_progress(**facts))
     await asyncio.sleep(0)
     numbers = [one["progress"] for one in told]
     assert numbers == sorted(set(numbers)) and numbers[0] == 50
@@ -55,16 +55,16 @@ async def test_progress_grows_even_when_only_the_words_change() -> None:
 @driven
 async def test_steps_and_bytes_count_too_and_words_alone_are_counted_from_one() -> None:
     tell, told = teller()
-    tell.hear(said(message="a"))
-    tell.hear(said(message="b"))
+    tell.hear(make_progress(message="a"))
+    tell.hear(make_progress(message="b"))
     await asyncio.sleep(0)
     assert [one["progress"] for one in told] == [1, 2]
     tell, told = teller()
-    tell.hear(said(current_step="3", total_steps=9))
+    tell.hear(make_progress(current_step="3", total_steps=9))
     await asyncio.sleep(0)
     assert (told[0]["progress"], told[0]["total"]) == (3, 9)
     tell, told = teller()
-    tell.hear(said(bytes_read=77))
+    tell.hear(make_progress(bytes_read=77))
     await asyncio.sleep(0)
     assert told[0]["progress"] == 77 and "total" not in told[0]
 
@@ -73,7 +73,7 @@ async def test_steps_and_bytes_count_too_and_words_alone_are_counted_from_one() 
 async def test_what_comes_too_fast_is_held_back_and_the_last_of_it_comes_before_the_result() -> None:
     tell, told = teller()
     for number in range(1, 101):
-        tell.hear(said(percent=float(number)))
+        tell.hear(make_progress(percent=float(number)))
     await asyncio.sleep(0)
     assert 10 < len(told) < 30
     await tell.finish()
@@ -83,9 +83,9 @@ async def test_what_comes_too_fast_is_held_back_and_the_last_of_it_comes_before_
 @driven
 async def test_nobody_is_told_progress_who_did_not_ask_for_it_nor_the_end_which_is_the_result() -> None:
     tell, told = teller(token=None)
-    tell.hear(said(percent=1.0))
+    tell.hear(make_progress(percent=1.0))
     other, heard = teller()
-    other.hear(said(status="completed", percent=100.0))
+    other.hear(make_progress(status="completed", percent=100.0))
     await tell.finish()
     await other.finish()
     assert told == heard == []
@@ -119,7 +119,7 @@ async def test_nothing_is_sent_before_the_way_back_is_known() -> None:
     back = Back()
     exchange: Any = SimpleNamespace(meta=SimpleNamespace(progress_token="t"), log_level=None, back=Back())
     tell = ProgressSender(exchange)
-    tell.hear(said(percent=1.0))
+    tell.hear(make_progress(percent=1.0))
     await asyncio.sleep(0)
     exchange.back = back
     tell.begin()
@@ -148,7 +148,7 @@ async def test_a_way_back_that_fails_is_told_at_the_end_of_the_call() -> None:
         raise ConnectionError("gone")
 
     tell._exchange.back.tell = fail  # type: ignore[method-assign]
-    tell.hear(said(percent=1.0))
+    tell.hear(make_progress(percent=1.0))
     await asyncio.sleep(0)
     with pytest.raises(ConnectionError):
         await tell.finish()

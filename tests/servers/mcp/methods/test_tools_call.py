@@ -14,7 +14,7 @@ from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
 from tests.servers.mcp.direct_client import REVISIONS, RpcFailure, connected_client, in_loop
 from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta, with_server
-from tests.servers.stand import WAIT_SECONDS, serving
+from tests.servers.stand import WAIT_SECONDS, running_server
 
 COUNT = {"calls": 0}
 
@@ -149,7 +149,7 @@ async def test_calls_are_counted_by_the_run_that_a_client_names(tmp_path: Path) 
     def once() -> dict[str, str]:
         return {"ok": "yes"}
 
-    async with serving(tmp_path, tools=[once]) as stand:
+    async with running_server(tmp_path, tools=[once]) as stand:
         client = ModernClient(stand)
 
         async def call(run: Any) -> Any:
@@ -165,7 +165,7 @@ async def test_calls_with_one_key_are_one_call(tmp_path: Path) -> None:
     """`dev.ferrule/idempotency-key`: whoever repeats a call after a lost answer gets that answer."""
     (tmp_path / "policy.toml").write_text(ALLOW)
     COUNT["calls"] = 0
-    async with serving(tmp_path, tools=[act]) as stand:
+    async with running_server(tmp_path, tools=[act]) as stand:
         client = ModernClient(stand)
         said = {"dev.ferrule/idempotency-key": "order-7"}
         first, again = [(await client.call("act", {}, said=said))["result"] for _ in range(2)]

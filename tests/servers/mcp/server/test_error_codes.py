@@ -13,7 +13,7 @@ from tests.servers.mcp.modern_client import ModernClient, make_body, make_header
 from tests.servers.mcp.sample_workspace import TASKS, open_wires, with_sample_server
 from tests.servers.mcp.session_client import begin_session
 from tests.servers.mcp.stdio_client import META, running_stdio_server, write_workspace
-from tests.servers.stand import Stand
+from tests.servers.stand import InProcessServer
 
 MODERN = "2026-07-28"
 SERVED = (-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022)
@@ -37,7 +37,7 @@ ROWS: tuple[tuple[str, dict[str, Any], tuple[int, int], int | None], ...] = (
 
 
 @with_sample_server
-async def test_every_row_on_every_revision(stand: Stand) -> None:
+async def test_every_row_on_every_revision(stand: InProcessServer) -> None:
     """MCP-20, MCP-115 to MCP-126: MCP-117, MCP-118, MCP-121, MCP-123."""
     for revision, wire in (await open_wires(stand)).items():
         for method, params, modern, code in ROWS:
@@ -56,7 +56,7 @@ def test_what_is_no_json(tmp_path: Path, said: bytes) -> None:
     """MCP-15, MCP-18, MCP-115: 400 in both eras, and no id at all."""
 
     @with_sample_server
-    async def test(stand: Stand) -> None:
+    async def test(stand: InProcessServer) -> None:
         talk = await begin_session(stand)
         for reply in (
             await stand.ask("POST", "/mcp", said or b" ", make_headers("tools/list")),
@@ -70,7 +70,7 @@ def test_what_is_no_json(tmp_path: Path, said: bytes) -> None:
 
 
 @with_sample_server
-async def test_the_codes_of_the_modern_revision_alone(stand: Stand) -> None:
+async def test_the_codes_of_the_modern_revision_alone(stand: InProcessServer) -> None:
     """MCP-116, MCP-118, MCP-120, MCP-122."""
     client = ModernClient(stand)
     asked = make_body("tools/list", {"_meta": make_meta()})
@@ -94,7 +94,7 @@ async def test_the_codes_of_the_modern_revision_alone(stand: Stand) -> None:
 
 
 @with_sample_server
-async def test_what_nobody_foresaw_is_told_without_its_inside(stand: Stand) -> None:
+async def test_what_nobody_foresaw_is_told_without_its_inside(stand: InProcessServer) -> None:
     """MCP-119, MCP-289: of a tool as a result, of a prompt or resource as -32603, and never with words of ours."""
     for revision, wire in (await open_wires(stand)).items():
         status, response = await wire.ask("tools/call", {"name": "breaks"}, {})

@@ -36,7 +36,7 @@ from tests.servers.mcp.direct_client import WAIT_SECONDS, McpClient, RpcFailure,
 from tests.servers.mcp.methods.test_tools_call import ONCE
 from tests.servers.mcp.modern_client import make_body, make_headers, make_meta
 from tests.servers.mcp.published_schemas import check_against_schema
-from tests.servers.stand import served, serving
+from tests.servers.stand import running_process, running_server
 
 KNOWS = frozenset({TASKS, "elicitation"})
 FORM = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
@@ -153,7 +153,7 @@ Play = Callable[[McpClient], Awaitable[None]]
 
 
 @asynccontextmanager
-async def opened(folder: Path, after: float = 0.05, **settings: Any) -> AsyncIterator[McpClient]:
+async def open_client(folder: Path, after: float = 0.05, **settings: Any) -> AsyncIterator[McpClient]:
     GATES.clear()
     STARTED.clear()
     async with connected_client(
@@ -165,7 +165,7 @@ async def opened(folder: Path, after: float = 0.05, **settings: Any) -> AsyncIte
 
 def play(folder: Path, story: Play, **settings: Any) -> None:
     async def main() -> None:
-        async with opened(folder, **settings) as client:
+        async with open_client(folder, **settings) as client:
             await story(client)
 
     asyncio.run(asyncio.wait_for(main(), 3 * WAIT_SECONDS))
@@ -399,11 +399,11 @@ def test_a_partial_answer_outlives_the_process(tmp_path: Path) -> None:
     """Nothing of a task is kept in memory: another process goes on with it."""
 
     async def main() -> None:
-        async with opened(tmp_path) as client:
+        async with open_client(tmp_path) as client:
             task_id = (await call(client, "two_rounds"))["taskId"]
             await settled(client, task_id, "input_required")
             await client.ask("tasks/update", taskId=task_id, inputResponses={"first": YES})
-        async with opened(tmp_path) as client:
+        async with open_client(tmp_path) as client:
             task = await client.ask("tasks/get", taskId=task_id)
             assert (task["status"], list(task["inputRequests"])) == ("input_required", ["second"])
             await client.ask("tasks/update", taskId=task_id, inputResponses={"second": YES})
@@ -453,7 +453,7 @@ def test_every_process_of_the_workspace_knows_the_task(tmp_path: Path) -> None:
     """MCP-245: the handle comes after the ledger has the call."""
 
     async def main() -> None:
-        async with opened(tmp_path) as client:
+        async with open_client(tmp_path) as client:
             task_id = (await call(client, "wait", until="a"))["taskId"]
             async with connected_client(tmp_path, tools=TOOLS) as other:
                 other.features = KNOWS
@@ -851,7 +851,7 @@ def test_without_its_header_a_task_is_asked_about_only_where_that_is_allowed(tmp
             settings = ServeSettings(auth=False, mcp=McpSettings(task_names=is_demanded))
             folder = tmp_path / str(is_demanded)
             folder.mkdir()
-            async with serving(folder, tools=[fail], settings=settings) as stand:
+            async with running_server(folder, tools=[fail], settings=settings) as stand:
                 asked = make_body("tasks/get", {"taskId": "x", "_meta": make_meta({"extensions": {TASKS: {}}})})
                 without = await stand.ask("POST", "/mcp", asked, make_headers("tasks/get"))
                 assert without.json()["error"]["code"] == (-32020 if is_demanded else -32602)
@@ -878,14 +878,14 @@ def test_a_task_survives_the_death_of_its_process(tmp_path: Path) -> None:
     (tmp_path / "ferrule.toml").write_text('[functions]\nmodules = ["f.py"]\n[serve.mcp]\ntask_after_seconds = 0.05\n')
     (tmp_path / "f.py").write_text(SLEEPER)
     capabilities: dict[str, Any] = {"extensions": {TASKS: {}}}
-    with served(tmp_path, "--no-auth") as first:
+    with running_process(tmp_path, "--no-auth") as first:
         handle, waits = (
             over_http(first.url, "tools/call", {"name": "sleeper", "arguments": {}}, capabilities) for _ in range(2)
         )
         assert handle["resultType"] == waits["resultType"] == "task"
         os.kill(first.process.pid, signal.SIGKILL)
         first.process.wait(WAIT_SECONDS)
-    with served(tmp_path, "--no-auth") as second:
+    with running_process(tmp_path, "--no-auth") as second:
         task = over_http(second.url, "tasks/get", {"taskId": handle["taskId"]}, capabilities)
         assert task["status"] == "completed"
         assert task["result"]["isError"] is True

@@ -18,7 +18,7 @@ from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.transports.session_ids import SessionIds
 from ferrule.servers.mcp.transports.session_store import SessionStore
 from tests.cli.test_serve import workspace
-from tests.servers.stand import WAIT_SECONDS, served
+from tests.servers.stand import WAIT_SECONDS, running_process
 
 SECRET = b"s" * 32
 ADA = Caller(Identity("ada", "token:1"))
@@ -118,10 +118,10 @@ def test_a_client_goes_on_after_the_server_was_started_again(tmp_path: Path) -> 
         with urlopen(Request(f"{url}/mcp", body, headers), timeout=WAIT_SECONDS) as answer:
             return json.loads(answer.read()), answer.headers.get("Mcp-Session-Id", "")
 
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         token = server.token(tmp_path)
         _, session = ask(server.url, token, "initialize", hello)
-    with served(tmp_path) as server:
+    with running_process(tmp_path) as server:
         answer, _ = ask(server.url, token, "tools/call", call, session)
         assert "Hello, Ada!" in json.dumps(answer)
         gone = Request(

@@ -31,12 +31,12 @@ from tests.servers.mcp.session_client import (
     read_rest,
     running_session_server,
 )
-from tests.servers.stand import Stand
+from tests.servers.stand import InProcessServer
 
 WAIT_SECONDS = 20.0
 
 
-def endpoint(stand: Stand) -> SessionEndpoint:
+def endpoint(stand: InProcessServer) -> SessionEndpoint:
     """The sessions of a stand, from inside."""
     found = stand.root._exact["/mcp"]
     assert isinstance(found, McpEndpoint)
@@ -131,11 +131,11 @@ async def test_a_session_is_its_callers_alone(tmp_path: Path) -> None:
                 theirs, nobodys = await other.post(said), await unknown.post(said)
                 assert theirs.status == 404
                 assert theirs == nobodys
-            assert await other.listen().begun() == 404
+            assert await other.listen().wait_for_status() == 404
             assert (await stand.ask("DELETE", "/mcp", b"", other.headers)).status == 404
         assert not gate().cancelled.is_set()
         gate().opened.set()
-        assert await running.begun() == 200
+        assert await running.wait_for_status() == 200
         await read_rest(running)
 
 
@@ -155,7 +155,7 @@ async def test_a_caller_cancels_only_in_the_same_session(tmp_path: Path) -> None
         assert not gate().cancelled.is_set()
         await first.tell("notifications/cancelled", requestId=7, reason="not needed")
         await soon(gate().cancelled)
-        assert await running.begun() == 200
+        assert await running.wait_for_status() == 200
         assert await read_rest(running) == []
         assert (await first.ask("ping"))["result"] == {}
 
@@ -189,7 +189,7 @@ async def test_what_is_told_meanwhile_makes_the_answer_a_stream(tmp_path: Path) 
         for revision in REVISIONS:
             talk = await begin_session(stand, revision)
             opened = talk.start("tools/call", name="steps", arguments={}, _meta={"progressToken": 4})
-            assert await opened.begun() == 200
+            assert await opened.wait_for_status() == 200
             assert opened.headers["content-type"] == "text/event-stream"
             assert opened.headers["cache-control"] == "no-cache"
             events = await read_rest(opened)
@@ -237,13 +237,13 @@ async def test_a_tool_asks_the_client_on_the_stream_of_its_call(tmp_path: Path) 
         )
         for given, expected in answers:
             opened = talk.start("tools/call", name="who", arguments={})
-            assert await opened.begun() == 200
+            assert await opened.wait_for_status() == 200
             asked = await read_data(opened)
             assert asked["method"] == "elicitation/create"
             assert asked["params"]["message"] == "Your name?"
             await talk.answer(asked, given)
             assert (await read_data(opened))["result"]["content"][0]["text"] == expected
-            assert await opened.event() is None
+            assert await opened.read_event() is None
 
 
 @driven
@@ -252,7 +252,7 @@ async def test_answers_find_their_questions(tmp_path: Path) -> None:
     async with running_session_server(tmp_path) as stand:
         talk, other = await begin_session(stand, capabilities=ALL), await begin_session(stand, capabilities=ALL)
         opened = talk.start("tools/call", name="places", arguments={})
-        assert await opened.begun() == 200
+        assert await opened.wait_for_status() == 200
         word = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "yes"}}
         await talk.answer({"id": 999}, {})
         await talk.answer({"id": "1"}, {})
@@ -286,7 +286,7 @@ async def test_a_client_that_does_not_answer_is_told_so(tmp_path: Path) -> None:
     async with running_session_server(tmp_path, limits=limits) as stand:
         talk = await begin_session(stand, capabilities=ALL)
         opened = talk.start("tools/call", name="who", arguments={})
-        assert await opened.begun() == 200
+        assert await opened.wait_for_status() == 200
         asked = await read_data(opened)
         taken_back = await read_data(opened)
         assert taken_back["method"] == "notifications/cancelled"
@@ -302,7 +302,7 @@ async def test_a_cancelled_call_takes_its_question_back(tmp_path: Path) -> None:
     async with running_session_server(tmp_path) as stand:
         talk = await begin_session(stand, capabilities=ALL)
         opened = talk.start("tools/call", request_id="c", name="who", arguments={})
-        assert await opened.begun() == 200
+        assert await opened.wait_for_status() == 200
         asked = await read_data(opened)
         await talk.tell("notifications/cancelled", requestId="c")
         taken_back = await read_data(opened)
@@ -318,22 +318,22 @@ async def test_a_lost_connection_is_no_cancellation(tmp_path: Path) -> None:
         talk = await begin_session(stand, capabilities=ALL)
         other = talk.start("tools/call", name="steps", arguments={}, _meta={"progressToken": "other"})
         opened = talk.start("tools/call", name="who", arguments={}, _meta={"progressToken": "mine"})
-        assert await opened.begun() == 200
-        first = await opened.event()
+        assert await opened.wait_for_status() == 200
+        first = await opened.read_event()
         assert first is not None
         asked = await read_data(opened)
         await opened.leave()
         await talk.answer(asked, {"action": "accept", "content": {"name": "Ann"}})
         await _events(other)
         again = talk.listen(first["id"])
-        assert await again.begun() == 200
+        assert await again.wait_for_status() == 200
         events = await read_rest(again)
         messages = [json.loads(event["data"]) for event in events]
         assert messages[0] == asked
         assert messages[-1]["result"]["content"][0]["text"] == "hello Ann"
         assert {event["id"].partition("-")[0] for event in events} == {first["id"].partition("-")[0]}
         last = talk.listen(events[-1]["id"])
-        assert await last.begun() == 200
+        assert await last.wait_for_status() == 200
         assert await read_rest(last) == []
 
 
@@ -346,14 +346,14 @@ async def test_a_call_that_takes_long_becomes_a_stream_that_can_be_taken_up(
     async with running_session_server(tmp_path) as stand:
         talk = await begin_session(stand)
         opened = talk.start("tools/call", name="held", arguments={"label": "x"})
-        assert await opened.begun() == 200
-        primed = await opened.event()
+        assert await opened.wait_for_status() == 200
+        primed = await opened.read_event()
         assert primed is not None
         assert primed["data"] == ""
         await opened.leave()
         gate().opened.set()
         again = talk.listen(primed["id"])
-        assert await again.begun() == 200
+        assert await again.wait_for_status() == 200
         assert (await read_data(again))["result"]["content"][0]["text"] == "done x"
         assert gate().count == 1
 
@@ -368,9 +368,9 @@ async def test_a_server_may_have_its_client_come_back(tmp_path: Path) -> None:
         events = await _events(opened)
         assert [event["data"] for event in events] == [""]
         assert int(events[0]["retry"]) > 0
-        assert await staying.begun() == 200
+        assert await staying.wait_for_status() == 200
         again = talk.listen(events[0]["id"])
-        assert await again.begun() == 200
+        assert await again.wait_for_status() == 200
         gate().opened.set()
         assert (await read_data(again))["result"]["content"][0]["text"] == "done "
         assert [json.loads(event["data"])["result"]["content"][0]["text"] for event in await read_rest(staying)] == [
@@ -386,8 +386,8 @@ async def test_an_event_of_another_session_is_not_given(tmp_path: Path) -> None:
         events = await _events(first.start("tools/call", name="steps", arguments={}, _meta={"progressToken": 1}))
         for event_id in (events[0]["id"], "99-1", "nonsense", "0-1"):
             opened = second.listen(event_id)
-            assert await opened.begun() == 400
-        assert await first.listen(events[0]["id"]).begun() == 200
+            assert await opened.wait_for_status() == 400
+        assert await first.listen(events[0]["id"]).wait_for_status() == 200
 
 
 @driven
@@ -396,12 +396,12 @@ async def test_a_session_has_one_stream_of_its_own(tmp_path: Path) -> None:
     async with running_session_server(tmp_path) as stand:
         talk = await begin_session(stand)
         first = talk.listen()
-        assert await first.begun() == 200
+        assert await first.wait_for_status() == 200
         assert first.headers["content-type"] == "text/event-stream"
-        assert await talk.listen().begun() == 409
+        assert await talk.listen().wait_for_status() == 409
         await first.leave()
         second = talk.listen()
-        assert await second.begun() == 200
+        assert await second.wait_for_status() == 200
         await second.leave()
 
 
@@ -411,7 +411,7 @@ async def test_where_nothing_is_ever_told_there_is_no_stream(tmp_path: Path) -> 
     async with running_session_server(tmp_path, changes=False) as stand:
         talk = await begin_session(stand)
         opened = talk.listen()
-        assert await opened.begun() == 405
+        assert await opened.wait_for_status() == 405
         assert "GET" not in opened.headers["allow"]
 
 
@@ -421,13 +421,13 @@ async def test_ending_a_session_ends_what_goes_on_in_it(tmp_path: Path) -> None:
     async with running_session_server(tmp_path) as stand:
         talk = await begin_session(stand)
         own = talk.listen()
-        assert await own.begun() == 200
+        assert await own.wait_for_status() == 200
         running = talk.start("tools/call", name="held", arguments={})
         await soon(gate().entered)
         assert (await stand.ask("DELETE", "/mcp", b"", talk.headers)).status == 200
         await soon(gate().cancelled)
         assert await read_rest(own) == []
-        assert await running.begun() == 200
+        assert await running.wait_for_status() == 200
         assert await read_rest(running) == []
 
 
@@ -486,7 +486,7 @@ async def test_an_id_in_use_cannot_be_used_again(tmp_path: Path) -> None:
         assert (again.status, again.json()["error"]["code"]) == (400, -32600)
         assert (await talk.post(make_message("ping", "1"))).status == 200
         gate().opened.set()
-        assert await running.begun() == 200
+        assert await running.wait_for_status() == 200
         await read_rest(running)
 
 
@@ -500,7 +500,7 @@ async def test_requests_of_one_session_run_side_by_side(tmp_path: Path) -> None:
         sums = await asyncio.gather(*(talk.call("add", a=number, b=number) for number in range(20)))
         assert [each["structuredContent"]["result"] for each in sums] == [2 * number for number in range(20)]
         gate().opened.set()
-        assert await slow.begun() == 200
+        assert await slow.wait_for_status() == 200
         await read_rest(slow)
 
 
@@ -551,7 +551,7 @@ async def test_an_idle_session_is_forgotten(tmp_path: Path) -> None:
         store._clock = store._ids._clock = lambda: now
         idle, busy = await begin_session(stand), await begin_session(stand)
         own = busy.listen()
-        assert await own.begun() == 200
+        assert await own.wait_for_status() == 200
         now = 99.0
         assert (await idle.ask("ping"))["result"] == {}
         now = 198.0
@@ -581,7 +581,7 @@ async def test_sessions_of_one_caller_are_bounded(tmp_path: Path) -> None:
         assert (await talks[0].post(make_message("ping", 1))).status == 404
         streams = [talk.listen() for talk in talks[1:]]
         for stream in streams:
-            assert await stream.begun() == 200
+            assert await stream.wait_for_status() == 200
         headers = {"Accept": BOTH, "Authorization": f"Bearer {ann}"}
         refused = await stand.ask("POST", "/mcp", make_initialize(), headers)
         assert refused.status == 429
@@ -617,19 +617,19 @@ async def test_stopping_lets_calls_end_and_streams_close(tmp_path: Path) -> None
     async with running_session_server(tmp_path) as stand:
         talk = await begin_session(stand)
         own = talk.listen()
-        assert await own.begun() == 200
+        assert await own.wait_for_status() == 200
         running = talk.start("tools/call", name="held", arguments={})
         await soon(gate().entered)
         await stand.edge.end_streams()
         assert await read_rest(own) == []
         gate().opened.set()
-        assert await running.begun() == 200
+        assert await running.wait_for_status() == 200
         text = b"".join([part async for part in _parts(running)])
         assert b"done" in text
         forgotten = talk.start("tools/call", name="held", arguments={})
         gate().opened.clear()
         await asyncio.wait_for(stand.edge.aclose(), WAIT_SECONDS)
-        assert await forgotten.begun() in (200, 404)
+        assert await forgotten.wait_for_status() in (200, 404)
 
 
 async def _parts(opened: Any) -> Any:
@@ -644,7 +644,7 @@ async def test_changes_are_told_on_the_sessions_own_stream(tmp_path: Path) -> No
         talk, deaf = await begin_session(stand), await begin_session(stand)
         hub = get_hub(endpoint(stand).server)
         own = talk.listen()
-        assert await own.begun() == 200
+        assert await own.wait_for_status() == 200
         running = talk.start("tools/call", name="held", arguments={})
         await soon(gate().entered)
         hub.announce("tools")
@@ -653,19 +653,19 @@ async def test_changes_are_told_on_the_sessions_own_stream(tmp_path: Path) -> No
         for _ in range(5):
             hub.announce("tools")
         again = talk.listen()
-        assert await again.begun() == 200
-        event = await again.event()
+        assert await again.wait_for_status() == 200
+        event = await again.read_event()
         assert event is not None
         assert json.loads(event["data"])["method"] == "notifications/tools/list_changed"
         hub.announce("resources")
         assert (await read_data(again))["method"] == "notifications/resources/list_changed"
         await again.leave()
         replayed = talk.listen(event["id"])
-        assert await replayed.begun() == 200
+        assert await replayed.wait_for_status() == 200
         assert (await read_data(replayed))["method"] == "notifications/resources/list_changed"
         await replayed.leave()
         gate().opened.set()
-        assert await running.begun() == 200
+        assert await running.wait_for_status() == 200
         assert b"list_changed" not in b"".join([part async for part in _parts(running)])
         assert hub.count == 1
         await stand.ask("DELETE", "/mcp", b"", talk.headers)
@@ -680,10 +680,10 @@ async def test_streams_of_one_caller_are_bounded(tmp_path: Path) -> None:
     async with running_session_server(tmp_path, limits=LimitSettings(streams=2)) as stand:
         talks = [await begin_session(stand) for _ in range(3)]
         opened = [talk.listen() for talk in talks]
-        assert [await each.begun() for each in opened] == [200, 200, 429]
+        assert [await each.wait_for_status() for each in opened] == [200, 200, 429]
         await opened[0].leave()
         again = talks[2].listen()
-        assert await again.begun() == 200
+        assert await again.wait_for_status() == 200
         for each in (opened[1], again):
             await each.leave()
 
@@ -702,6 +702,6 @@ async def test_calls_wait_in_line(tmp_path: Path) -> None:
         )
         assert (refused.status, refused.json()["error"]["code"]) == (200, 429)
         gate().opened.set()
-        assert await first.begun() == 200
+        assert await first.wait_for_status() == 200
         await read_rest(first)
         assert [each["structuredContent"]["result"] for each in await asyncio.gather(*waiting)] == [0, 1]

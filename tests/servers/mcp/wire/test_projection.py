@@ -34,7 +34,7 @@ def tool(**said: Any) -> Tool:
     return Tool(**given)
 
 
-def shown(one: Tool, revision: str, **hints: Any) -> dict[str, Any]:
+def project(one: Tool, revision: str, **hints: Any) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(project_tool(one, "find", revision, **hints)))
     return found
 
@@ -54,22 +54,24 @@ def test_members_that_a_revision_does_not_have_are_left_out() -> None:
         facts=SafetyFacts(is_read_only=True),
     )
     basic = {"name", "description", "inputSchema", "annotations"}
-    assert shown(one, S3).keys() == basic
-    assert shown(one, S6).keys() == basic | {"title", "outputSchema", "_meta"}
-    assert shown(one, S11).keys() == shown(one, MODERN).keys() == basic | {"title", "outputSchema", "_meta", "icons"}
-    assert shown(one, MODERN)["icons"] == icons[:1]  # MCP-291
-    assert shown(one, S3)["annotations"]["title"] == "Find"  # MCP-133
+    assert project(one, S3).keys() == basic
+    assert project(one, S6).keys() == basic | {"title", "outputSchema", "_meta"}
+    assert (
+        project(one, S11).keys() == project(one, MODERN).keys() == basic | {"title", "outputSchema", "_meta", "icons"}
+    )
+    assert project(one, MODERN)["icons"] == icons[:1]  # MCP-291
+    assert project(one, S3)["annotations"]["title"] == "Find"  # MCP-133
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_only_declared_facts_are_hints(revision: str) -> None:
     """MCP-134: what was inferred from nothing is not told."""
     facts, unstated = infer_facts({"is_read_only": True})
-    assert shown(tool(facts=facts, inferred_facts=unstated), revision)["annotations"] == {"readOnlyHint": True}
+    assert project(tool(facts=facts, inferred_facts=unstated), revision)["annotations"] == {"readOnlyHint": True}
     facts, unstated = infer_facts({})
-    assert "annotations" not in shown(tool(facts=facts, inferred_facts=unstated), revision)
+    assert "annotations" not in project(tool(facts=facts, inferred_facts=unstated), revision)
     facts, unstated = infer_facts({"is_destructive": "classifier:shell", "is_open_world": False})
-    hints = shown(tool(facts=facts, inferred_facts=unstated, payload=raw({"idempotent": True})), revision)[
+    hints = project(tool(facts=facts, inferred_facts=unstated, payload=raw({"idempotent": True})), revision)[
         "annotations"
     ]
     assert hints == {"openWorldHint": False, "idempotentHint": True}
@@ -89,7 +91,7 @@ def test_a_schema_is_passed_on_word_for_word() -> None:
         "x-own": [1.5, None],
     }
     for revision in REVISIONS:
-        assert shown(tool(input_schema=raw(schema)), revision)["inputSchema"] == schema
+        assert project(tool(input_schema=raw(schema)), revision)["inputSchema"] == schema
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_a_schema_is_passed_on_word_for_word() -> None:
 )
 def test_the_root_of_a_schema_is_an_object_of_the_latest_draft(schema: Any) -> None:
     """MCP-135, MCP-136."""
-    written = shown(tool(input_schema=raw(schema)), MODERN)["inputSchema"]
+    written = project(tool(input_schema=raw(schema)), MODERN)["inputSchema"]
     assert written["type"] == "object"
     assert "$schema" not in written
     jsonschema_rs.Draft202012Validator(written)
@@ -122,9 +124,9 @@ LATEST = {
 
 def test_a_schema_of_an_older_draft_is_said_in_the_words_of_the_latest() -> None:
     """MCP-136, MCP-137: a client reads it by 2020-12 and expects what calls are held against."""
-    assert shown(tool(input_schema=raw(OLD)), MODERN)["inputSchema"] == LATEST
+    assert project(tool(input_schema=raw(OLD)), MODERN)["inputSchema"] == LATEST
     for revision in (MODERN, S11, S6):
-        assert shown(tool(output_schema=raw(OLD)), revision)["outputSchema"] == LATEST
+        assert project(tool(output_schema=raw(OLD)), revision)["outputSchema"] == LATEST
     one = tool(
         output_schema=raw({"$schema": DRAFT_7, "$ref": "#/definitions/a", "definitions": {"a": {"items": [{}]}}})
     )
@@ -134,7 +136,7 @@ def test_a_schema_of_an_older_draft_is_said_in_the_words_of_the_latest() -> None
 
 def test_a_text_is_a_field_of_an_object() -> None:
     """A tool that takes one text instead of fields can be called all the same."""
-    written = shown(tool(input_schema=raw({"type": "string", "maxLength": 9})), MODERN)["inputSchema"]
+    written = project(tool(input_schema=raw({"type": "string", "maxLength": 9})), MODERN)["inputSchema"]
     assert written["properties"] == {"input": {"type": "string", "maxLength": 9}}
 
 
@@ -186,29 +188,29 @@ def test_an_upstream_speaks_in_its_own_words_and_is_marked() -> None:
         "acme": {"kept": True},
     }
     one = make_imported_tool("acme", McpServerSettings(url="https://acme.example/mcp"), definition)
-    modern = shown(one, MODERN)
+    modern = project(one, MODERN)
     assert modern["annotations"] == definition["annotations"]
     assert modern["_meta"]["acme/rank"] == 3
     assert modern["_meta"]["dev.ferrule/upstream"] == {"server": "acme", "tool": "search", "annotations": "untrusted"}
     assert modern["icons"] == definition["icons"][:1]
     assert modern["acme"] == {"kept": True}
     assert "execution" not in modern and "$schema" not in modern["inputSchema"]
-    assert shown(one, S3).keys() == {"name", "description", "inputSchema", "annotations"}
+    assert project(one, S3).keys() == {"name", "description", "inputSchema", "annotations"}
     nameless = make_imported_tool(
         "acme", McpServerSettings(url="https://acme.example/mcp"), {"name": "x", "inputSchema": {}}
     )
-    assert shown(nameless, MODERN)["description"]  # the suite, and models, want one
+    assert project(nameless, MODERN)["description"]  # the suite, and models, want one
 
 
 def test_guidance_reaches_the_description_and_is_bounded() -> None:
     """AML-76: when to use it, when not, what it does to the world."""
     guidance = {"use_when": ["asked for\n an order"], "avoid_when": ["it is paid"], "side_effects": "Sends a mail"}
-    text = shown(tool(payload=raw({"use_guidance": guidance})), MODERN)["description"]
+    text = project(tool(payload=raw({"use_guidance": guidance})), MODERN)["description"]
     assert text == (
         "Finds.\n\nUse it when:\n- asked for an order\nDo not use it when:\n- it is paid\nSide effects:\n- Sends a mail"
     )
     many = {"use_when": [f"reason {number} of many" for number in range(1000)]}
-    assert len(shown(tool(payload=raw({"use_guidance": many})), MODERN)["description"]) < 2100
+    assert len(project(tool(payload=raw({"use_guidance": many})), MODERN)["description"]) < 2100
 
 
 class _Refused(Exception):
@@ -231,7 +233,7 @@ def test_a_reference_to_elsewhere_is_never_followed(schema: Any, monkeypatch: py
 
     monkeypatch.setattr("socket.socket.connect", connect)
     one = tool(input_schema=raw(schema))
-    assert shown(one, MODERN)["inputSchema"] == schema
+    assert project(one, MODERN)["inputSchema"] == schema
     assert isinstance(Arguments.of(one).parse(b'{"a": 1}'), ArgumentProblem)
 
 

@@ -43,7 +43,7 @@ TREE = {
 }
 
 
-def listed(folder: Path, tools: list[Any], definitions: list[Any], toml: str = "") -> list[dict[str, Any]]:
+def list_definitions(folder: Path, tools: list[Any], definitions: list[Any], toml: str = "") -> list[dict[str, Any]]:
     with running_oxp_server(folder, definitions=definitions, toml=toml, policy=ALLOW, tools=tools) as made:
         reply = made.ask("GET", "/oxp/tools")
         assert reply.status == 200
@@ -67,7 +67,7 @@ def test_tools_of_other_dialects_are_said_in_oxp(tmp_path: Path) -> None:
         tool("named " + "x" * 100, {"type": "object", "properties": {"camelCase_name": True, "no": False}}),
         tool("beta", {"type": "object"}, version="1.0.0-beta"),
     ]
-    found = {one["id"]: one for one in listed(tmp_path, tools, [])}
+    found = {one["id"]: one for one in list_definitions(tmp_path, tools, [])}
     moved = found["my_shop.move_it@2.1.0"]
     parameters = moved["input_schema"]["parameters"]["properties"]
     assert parameters["from"]["properties"]["y"] == {"type": "integer", "minimum": 5}
@@ -87,7 +87,7 @@ def test_two_tools_never_share_an_id_or_a_name(tmp_path: Path) -> None:
         tool("b", {}, namespace="my_shop", name="buy.it"),
         tool("c", {}, namespace="my.shop", name="buy_it"),
     ]
-    found = listed(tmp_path, tools, [definition("my_shop.buy_it@1.0.0", name="buy_it")])
+    found = list_definitions(tmp_path, tools, [definition("my_shop.buy_it@1.0.0", name="buy_it")])
     assert len(found) == 4
     assert len({one["name"] for one in found}) == 4
     (own,) = [one for one in found if one["id"] == "my_shop.buy_it@1.0.0"]
@@ -97,14 +97,14 @@ def test_two_tools_never_share_an_id_or_a_name(tmp_path: Path) -> None:
 def test_a_schema_that_refers_to_itself_is_left_out_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """OXP-11: never a broken definition."""
     with caplog.at_level(logging.WARNING):
-        found = listed(tmp_path, [tool("tree", TREE), tool("fine", {})], [])
+        found = list_definitions(tmp_path, [tool("tree", TREE), tool("fine", {})], [])
     assert [one["id"] for one in found] == ["shop.fine@1.0.0"]
     assert "'tree'" in caplog.text and "refers to itself" in caplog.text
 
 
 def test_an_output_that_refers_to_itself_promises_anything(tmp_path: Path) -> None:
     """OXP-13"""
-    found = listed(tmp_path, [tool("tree", {}, output_schema=raw(TREE))], [])
+    found = list_definitions(tmp_path, [tool("tree", {}, output_schema=raw(TREE))], [])
     assert found[0]["output_schema"] == {}
 
 
@@ -115,7 +115,7 @@ def test_a_definition_in_oxp_is_listed_as_it_is(tmp_path: Path) -> None:
                    requirements={"user_id": True, "more": 1}),
         definition("Any.Thing@2.0.0", output=None),
     ]  # fmt: skip
-    found = listed(tmp_path, [], written)
+    found = list_definitions(tmp_path, [], written)
     assert sorted(json.dumps(one, sort_keys=True) for one in found) == sorted(
         json.dumps(one, sort_keys=True) for one in written
     )
@@ -123,7 +123,7 @@ def test_a_definition_in_oxp_is_listed_as_it_is(tmp_path: Path) -> None:
 
 def test_nothing_at_all_is_an_empty_list(tmp_path: Path) -> None:
     """OXP-20"""
-    assert listed(tmp_path, [], []) == []
+    assert list_definitions(tmp_path, [], []) == []
 
 
 def test_more_tools_than_a_surface_shows_are_all_listed_and_callable(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_secret_that_is_here_already_is_not_asked_of_callers(tmp_path: Path, m
         definition("Bound.None@1.0.0", requirements={"secrets": both[1:]}),
     ]
     runs = [ferrule.tool(one["id"])(_nothing_done) for one in written]
-    said = {tool["id"]: tool.get("requirements") for tool in listed(tmp_path, runs, written, BINDINGS)}
+    said = {tool["id"]: tool.get("requirements") for tool in list_definitions(tmp_path, runs, written, BINDINGS)}
     assert said == {
         "Bound.All@1.0.0": None,
         "Bound.Half@1.0.0": {"user_id": True, "more": 1, "secrets": both[1:]},

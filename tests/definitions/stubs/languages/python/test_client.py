@@ -21,7 +21,7 @@ from ferrule.adapters.callers import Caller, HttpCaller, SurfaceCaller
 from tests.cli.run import ferrule
 from tests.definitions.stubs.languages.live import Live, write_workspace
 from tests.definitions.stubs.languages.python.workbench import checked_by_mypy, ruff_objects
-from tests.servers.stand import served
+from tests.servers.stand import running_process
 
 _GIVES = {
     "Nothing": {"type": ["object", "null"]},
@@ -108,7 +108,7 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stubs]:
     with (workspace / "functions.py").open("a") as file:
         file.write(_FUNCTIONS)
     (workspace / "tools" / "given.json").write_text(json.dumps({"tools": _TOOLS}))
-    with served(workspace) as server:
+    with running_process(workspace) as server:
         sys.path.insert(0, str(folder))
         try:
             yield Stubs(Live(server.url, server.token(workspace), workspace), folder)

@@ -26,7 +26,7 @@ from tests.driven import driven
 from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, definition
 from tests.runtime.executors.rest.server import answer, serving
 from tests.servers.api.api import hold
-from tests.servers.stand import Reply, Stand
+from tests.servers.stand import InProcessServer, Reply
 
 FILE, GOOD = "tools/review-claim.tool.md", {"verdict": "pay", "note": "it is true"}
 
@@ -36,17 +36,17 @@ def _app(url: str) -> Any:
 
 
 @asynccontextmanager
-async def posted(folder: Path) -> AsyncIterator[tuple[Stand, str, str]]:
+async def posted(folder: Path) -> AsyncIterator[tuple[InProcessServer, str, str]]:
     """A server, the id of a call that waits for an answer, and the token that was posted with it."""
     settings = ServeSettings(auth=True)
     async with serving(answer(201)) as outside, _app(outside.url) as app:
         edge = Edge(app, settings, gate_of(settings, Access(folder)), FairTurnstile(settings.limits))
         call = await asked(app)
-        yield Stand(app, edge, build_root(edge)), call, json.loads(outside.seen[0].body)["callback"]["token"]
+        yield InProcessServer(app, edge, build_root(edge)), call, json.loads(outside.seen[0].body)["callback"]["token"]
         await edge.aclose()
 
 
-async def sent(stand: Stand, body: object) -> Reply:
+async def sent(stand: InProcessServer, body: object) -> Reply:
     reply = await stand.ask("POST", "/v1/answers", body)
     hold("POST", "/v1/answers", reply)
     return reply

@@ -21,7 +21,7 @@ from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.server import HttpServer
 from tests.servers.http1.reader.test_remembered_heads import Wire
 from tests.servers.mcp.direct_client import in_loop
-from tests.servers.stand import Stand, serving
+from tests.servers.stand import InProcessServer, running_server
 
 FACTS: dict[str, Any] = {"read_only": True, "open_world": False, "concurrency_safe": True}
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
@@ -130,14 +130,14 @@ CALLS: tuple[tuple[str, Any], ...] = (
 class Client:
     """One connection."""
 
-    def __init__(self, stand: Stand) -> None:
+    def __init__(self, stand: InProcessServer) -> None:
         self.given = 0
         """Requests that were answered without waiting."""
         self.server = HttpServer(self._count(stand), asyncio.get_running_loop())
         self.connection, self.wire = ServerConnection(self.server), Wire()
         self.connection.connection_made(self.wire)  # type: ignore[arg-type]
 
-    def _count(self, stand: Stand) -> Callable[[Any], Any]:
+    def _count(self, stand: InProcessServer) -> Callable[[Any], Any]:
         def respond(request: Any) -> Any:
             given = stand.root.respond(request)
             self.given += isinstance(given, HttpAnswer)
@@ -174,7 +174,7 @@ def anonymous(said: tuple[bytes, ...]) -> tuple[bytes, ...]:
     return tuple(re.sub(rb"[0-9a-f]{16,}|content-length: \d+", b"", part) for part in said)
 
 
-async def records(stand: Stand) -> list[tuple[Any, ...]]:
+async def records(stand: InProcessServer) -> list[tuple[Any, ...]]:
     """What is on record of the calls, the oldest first, without ids and times."""
     rows = await stand.app.store.calls_before(None, 200)
     return [(row.kind, row.tool, row.outcome, anonymous((row.payload or b"",))) for row in reversed(rows)]
@@ -183,7 +183,7 @@ async def records(stand: Stand) -> list[tuple[Any, ...]]:
 @in_loop
 async def test_a_call_is_answered_and_recorded_alike_the_first_time_and_later(tmp_path: Path) -> None:
     """The first call of a tool waits until it is found; those after it need not."""
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         told = []
         for _ in range(3):
             client = Client(stand)
@@ -198,7 +198,7 @@ async def test_a_call_is_answered_and_recorded_alike_the_first_time_and_later(tm
 @in_loop
 async def test_both_eras_say_the_same_of_a_call(tmp_path: Path) -> None:
     start = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         client = Client(stand)
         head, _ = await client.ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start})
         found = re.search(rb"mcp-session-id: (\S+)", head)
@@ -224,7 +224,7 @@ async def test_both_eras_say_the_same_of_a_call(tmp_path: Path) -> None:
 
 @in_loop
 async def test_calls_of_functions_that_wait_are_answered_in_a_task(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         client = Client(stand)
         await client.call("add_later", {"a": 1, "b": 2}, 1)
         client.given = 0
@@ -234,7 +234,7 @@ async def test_calls_of_functions_that_wait_are_answered_in_a_task(tmp_path: Pat
 
 @in_loop
 async def test_async_functions_that_do_not_wait_are_answered_without_a_task(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         client = Client(stand)
         await client.call("add_at_once", {"a": 1, "b": 2}, 1)
         client.given = 0
@@ -248,7 +248,7 @@ async def test_async_functions_that_do_not_wait_are_answered_without_a_task(tmp_
 async def test_time_limits_of_tools_end_their_own_calls_alone(tmp_path: Path) -> None:
     """Several calls begin in one turn of the server; each goes on in the task in which its function began."""
     start = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         clients = [Client(stand) for _ in range(4)]
         session: dict[str, str] = {}
         head, _ = await clients[0].ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start})
@@ -270,7 +270,7 @@ async def test_time_limits_of_tools_end_their_own_calls_alone(tmp_path: Path) ->
 @pytest.mark.parametrize("waits", [True, False])
 @in_loop
 async def test_a_tool_that_cancels_its_own_task_ends_its_call_and_nothing_else(tmp_path: Path, waits: bool) -> None:
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         client = Client(stand)
         for number in range(3):
             async with asyncio.timeout(10):
@@ -285,7 +285,7 @@ async def test_a_tool_that_cancels_its_own_task_ends_its_call_and_nothing_else(t
 @pytest.mark.parametrize("name", ["KeyboardInterrupt", "SystemExit", "GeneratorExit"])
 @in_loop
 async def test_a_tool_that_raises_what_ends_processes_ends_its_call_and_nothing_else(tmp_path: Path, name: str) -> None:
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         client = Client(stand)
         for number in range(3):
             for way in ("raise_inline", "raise_at_once", "raise_later"):
@@ -297,7 +297,7 @@ async def test_a_tool_that_raises_what_ends_processes_ends_its_call_and_nothing_
 
 @in_loop
 async def test_a_call_leaves_nothing_in_the_context_of_the_next_one(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         client = Client(stand)
         for number in range(4):
             _, body = await client.call("leave", {}, number)
@@ -307,7 +307,7 @@ async def test_a_call_leaves_nothing_in_the_context_of_the_next_one(tmp_path: Pa
 
 @in_loop
 async def test_a_credential_that_is_revoked_is_refused_on_a_connection_that_used_it(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+    async with running_server(tmp_path, tools=TOOLS, auth=True) as stand:
         access = Access(stand.app.root)
         token, secret = access.add(access.local_owner(), "bot", [CALL])
         client, headers = Client(stand), {"Authorization": f"Bearer {secret}"}
@@ -323,7 +323,7 @@ async def test_a_credential_that_is_revoked_is_refused_on_a_connection_that_used
 
 @in_loop
 async def test_a_change_is_looked_at_before_the_next_call(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=TOOLS) as stand:
+    async with running_server(tmp_path, tools=TOOLS) as stand:
         client = Client(stand)
         for number in range(3):
             await client.call("add", {"a": 1, "b": 2}, number)

@@ -9,7 +9,7 @@ import pytest
 import ferrule
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
 from tests.servers.mcp.modern_client import KEY, VERSION, ModernClient, make_body, make_headers, make_meta, with_server
-from tests.servers.stand import Stand
+from tests.servers.stand import InProcessServer
 
 
 @ferrule.tool(read_only=True, inline=True)
@@ -27,7 +27,7 @@ def initialize(version: str = "2025-11-25") -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": client}
 
 
-async def outcome(stand: Stand, message: Any, given: dict[str, str]) -> tuple[int, int | None]:
+async def outcome(stand: InProcessServer, message: Any, given: dict[str, str]) -> tuple[int, int | None]:
     """Status and error code of an answer; the code is None for a result."""
     reply = await stand.ask("POST", "/mcp", message, given)
     return reply.status, reply.json().get("error", {}).get("code")

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.servers.mcp.modern_client import make_body, make_headers, make_meta
-from tests.servers.stand import WAIT_SECONDS, served
+from tests.servers.stand import WAIT_SECONDS, running_process
 
 TOOLS = '''
 import asyncio, pathlib, time
@@ -44,7 +44,7 @@ def test_a_closed_socket_cancels_the_call(tmp_path: Path) -> None:
     """MCP-71: an answer that is JSON and has not begun, too. The time is that of a quiet machine, with room for a busy one."""
     (tmp_path / "ferrule.toml").write_text('[functions]\nmodules = ["tools.py"]\n')
     (tmp_path / "tools.py").write_text(TOOLS)
-    with served(tmp_path, "--no-auth") as server:
+    with running_process(tmp_path, "--no-auth") as server:
         where = urlsplit(server.url)
         message = json.dumps(make_body("tools/call", {"name": "wait_for_ever", "_meta": make_meta()})).encode()
         said = make_headers("tools/call", "wait_for_ever") | {

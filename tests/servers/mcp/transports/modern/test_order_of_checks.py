@@ -9,7 +9,7 @@ from typing import Any
 from tests.servers.mcp.direct_client import in_loop
 from tests.servers.mcp.modern_client import VERSION, make_meta
 from tests.servers.mcp.sample_workspace import EVERYTHING
-from tests.servers.stand import Reply, Stand, serving
+from tests.servers.stand import InProcessServer, Reply, running_server
 
 FAULTS: dict[str, tuple[int, int | None]] = {
     "origin": (403, 403),
@@ -39,7 +39,7 @@ NEVER_TOGETHER = (
 """Whether a client can do what a tool asks is known when the tool has asked; only a known method has parameters."""
 
 
-async def faulty(stand: Stand, token: str, faults: set[str]) -> Reply:
+async def faulty(stand: InProcessServer, token: str, faults: set[str]) -> Reply:
     """A call with these faults and no other."""
     method = "no/such" if "unknown method" in faults else "tools/call"
     name = "who" if "client cannot" in faults else "where"
@@ -71,8 +71,8 @@ async def faulty(stand: Stand, token: str, faults: set[str]) -> Reply:
 @in_loop
 async def test_of_two_faults_the_earlier_one_is_told(tmp_path: Path) -> None:
     """MCP-55, MCP-12, MCP-61, MCP-283."""
-    async with serving(tmp_path, tools=EVERYTHING, auth=True) as stand:
-        token, order = stand.token(), list(FAULTS)
+    async with running_server(tmp_path, tools=EVERYTHING, auth=True) as stand:
+        token, order = stand.read_token(), list(FAULTS)
         for number, fault in enumerate(order):
             for other in order[number:]:
                 if {fault, other} in NEVER_TOGETHER:

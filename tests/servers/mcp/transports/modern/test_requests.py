@@ -26,7 +26,7 @@ from tests.servers.mcp.modern_client import (
     read_messages,
     with_server,
 )
-from tests.servers.stand import WAIT_SECONDS, Reply, serving
+from tests.servers.stand import WAIT_SECONDS, Reply, running_server
 
 EVENTS: dict[str, asyncio.Event] = {}
 
@@ -354,7 +354,7 @@ async def test_a_posted_cancellation_stops_nobody(client: ModernClient) -> None:
     note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
     assert (await client.stand.ask("POST", "/mcp", note, {"MCP-Protocol-Version": VERSION})).status == 202
     EVENTS["go"].set()
-    assert await opened.begun() == 200
+    assert await opened.wait_for_status() == 200
     assert not EVENTS["cancelled"].is_set()
     await opened.task
 
@@ -364,14 +364,14 @@ async def test_a_quiet_stream_shows_that_it_lives(client: ModernClient, monkeypa
     """MCP-51, MCP-54: after a while the answer becomes a stream, with comments until there is something to say."""
     monkeypatch.setattr(http_back, "KEEP_ALIVE_SECONDS", 0.05)
     opened = client.open("tools/call", name="wait_for_it")
-    assert await opened.begun() == 200
+    assert await opened.wait_for_status() == 200
     assert opened.headers["content-type"] == "text/event-stream"
-    assert await opened.part() == b": keep-alive\n\n"
+    assert await opened.read_part() == b": keep-alive\n\n"
     EVENTS["go"].set()
-    event = await opened.event()
+    event = await opened.read_event()
     assert event is not None
     assert json.loads(event["data"])["result"]["content"][0]["text"] == "went"
-    assert await opened.event() is None
+    assert await opened.read_event() is None
     await opened.task
 
 
@@ -444,7 +444,7 @@ def test_any_request_gets_a_proper_answer(
     cases = [(data.draw(methods), data.draw(_value), data.draw(_members), data.draw(st.booleans())) for _ in range(20)]
 
     async def ask_all() -> None:
-        async with serving(tmp_path_factory.mktemp("hostile"), tools=[add, count]) as stand:
+        async with running_server(tmp_path_factory.mktemp("hostile"), tools=[add, count]) as stand:
             for method, request_id, params, with_meta in cases:
                 whole = {**params, "_meta": make_meta({"elicitation": {}})} if with_meta else params
                 text = json.dumps(make_body(method, whole, request_id)).encode("utf-8", "surrogatepass")

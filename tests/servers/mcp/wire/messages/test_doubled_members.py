@@ -23,7 +23,7 @@ from tests.servers.mcp.session_client import (
     running_session_server,
 )
 from tests.servers.mcp.stdio_client import running_stdio_server, write_workspace
-from tests.servers.stand import serving
+from tests.servers.stand import running_server
 
 CLIENT = '"clientInfo":{"name":"t","version":"1"}'
 TWICE = {
@@ -42,7 +42,7 @@ TWICE = {
 }
 
 
-def said(rest: str, number: int = 5) -> bytes:
+def write_message(rest: str, number: int = 5) -> bytes:
     return b'{"jsonrpc":"2.0","id":%d,%b}' % (number, rest.encode())
 
 
@@ -58,10 +58,10 @@ async def test_twice_in_a_session_over_http(tmp_path: Path) -> None:
         for revision in REVISIONS:
             talk = await begin_session(stand, revision)
             for name, rest in TWICE.items():
-                reply = await talk.post(said(rest))
+                reply = await talk.post(write_message(rest))
                 assert (reply.status, reply.json()) == (200, refusal(name)), name
             inside = await talk.post(
-                said('"method":"tools/call","params":{"name":"add","arguments":{"a":1,"a":5,"b":2}}')
+                write_message('"method":"tools/call","params":{"name":"add","arguments":{"a":1,"a":5,"b":2}}')
             )
             assert inside.json()["result"]["isError"]
             assert "3" in (await talk.call("add", a=1, b=2))["content"][0]["text"]
@@ -71,7 +71,7 @@ def test_twice_in_a_session_over_a_pipe(tmp_path: Path) -> None:
     with running_stdio_server(write_workspace(tmp_path)) as client:
         client.begin()
         for name, rest in TWICE.items():
-            client.write(said(rest) + b"\n")
+            client.write(write_message(rest) + b"\n")
             assert client.read_message() == refusal(name), name
         assert client.call("add", a=1, b=2)["structuredContent"] == {"result": 3}
 
@@ -81,8 +81,8 @@ async def test_twice_in_one_of_several_messages(tmp_path: Path) -> None:
     """MCP-21: the others are answered."""
     async with running_session_server(tmp_path) as stand:
         talk = await begin_session(stand, "2025-03-26")
-        fine = said('"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}', 1)
-        answers = (await talk.post(b"[%b,%b]" % (fine, said(TWICE["name"], 2)))).json()
+        fine = write_message('"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}', 1)
+        answers = (await talk.post(b"[%b,%b]" % (fine, write_message(TWICE["name"], 2)))).json()
         by_id = {answer["id"]: answer for answer in answers}
         assert by_id[1]["result"]["content"][0]["text"] == "3"
         assert by_id[2] == refusal("name", 2)
@@ -90,7 +90,7 @@ async def test_twice_in_one_of_several_messages(tmp_path: Path) -> None:
 
 @driven
 async def test_twice_in_the_revision_without_sessions(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools=(add,)) as stand:
+    async with running_server(tmp_path, tools=(add,)) as stand:
         rest = f'"arguments":{{"a":1,"b":2}},"_meta":{json.dumps(make_meta())}'
         for name, more in (
             ("requestState", '"requestState":"a","requestState":"b"'),
@@ -99,7 +99,7 @@ async def test_twice_in_the_revision_without_sessions(tmp_path: Path) -> None:
             ("arguments", '"arguments":{"a":1}'),
             ("_meta", '"_meta":{}'),
         ):
-            sent = said(f'"method":"tools/call","params":{{"name":"add",{more},{rest}}}')
+            sent = write_message(f'"method":"tools/call","params":{{"name":"add",{more},{rest}}}')
             reply = await stand.ask("POST", "/mcp", sent, make_headers("tools/call", "add"))
             assert (reply.status, reply.json()) == (400, refusal(name)), name
         assert (await ModernClient(stand).call("add", {"a": 1, "b": 2}))["result"]["structuredContent"] == 3
@@ -111,7 +111,7 @@ async def test_an_answer_of_a_client_that_says_something_twice_is_none(tmp_path:
     async with running_session_server(tmp_path) as stand:
         talk: SessionClient = await begin_session(stand, capabilities={"elicitation": {}})
         opened = talk.start("tools/call", name="who", arguments={})
-        assert await opened.begun() == 200
+        assert await opened.wait_for_status() == 200
         asked = await read_data(opened)
         both = b'{"action":"decline","action":"accept","content":{"name":"Ada"}}'
         reply = await talk.post(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (asked["id"], both))
@@ -141,8 +141,10 @@ def test_parameters_that_say_something_twice_are_refused_however_they_are_writte
     modern = json.dumps({f"{KEY}protocolVersion": "2026-07-28", f"{KEY}clientCapabilities": {}})
     for text in (params, params.replace(":", " : "), params.replace("{", f'{{"_meta":{modern},', 1)):
         with pytest.raises(RpcError):
-            refuse_doubled_params(read_message(said(f'"method":"tools/call","params":{text}')))
-    refuse_doubled_params(read_message(said('"method":"tools/call","params":{"name":"a","arguments":{"b":1}}')))
+            refuse_doubled_params(read_message(write_message(f'"method":"tools/call","params":{text}')))
+    refuse_doubled_params(
+        read_message(write_message('"method":"tools/call","params":{"name":"a","arguments":{"b":1}}'))
+    )
 
 
 _names = st.sampled_from(["a", "name", "arguments", "params", "{}", ""])
