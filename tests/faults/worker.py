@@ -145,7 +145,7 @@ async def begin(app: App, name: str) -> None:
     ending: set[asyncio.Task[None]] = set()
 
     async def ended(run: Any) -> None:
-        outcome = (await run.ended())[0]
+        outcome = (await run.wait())[0]
         _answer("ended", outcome)
         if isinstance(outcome, Pending):
             _answer("ended", await app.calls.result(outcome.invocation_id, wait=60))
