@@ -153,6 +153,7 @@ class Access:
                 raise AccessError(f"the key {token.id} of {token.person} was revoked at {token.revoked} already")
             now = self._clock()
             left = [other for other in tokens.values() if other.id != token.id and not other.has_ended(now)]
+            # Without any administrator nobody could ever add a key again.
             if _is_global_admin(token) and not any(map(_is_global_admin, left)):
                 raise AccessError(f"{token.id} is the last key with the admin scope; add another one first")
             ended = msgspec.structs.replace(token, revoked=self._now(), previous=None, previous_until=None)

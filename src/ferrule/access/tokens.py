@@ -77,6 +77,7 @@ class Token(KeyLimits, frozen=True, kw_only=True):
     def valid_until(self, digest: str) -> float | None:
         """Returns when a secret with this digest expires, in seconds since 1970; None: never. Raises InvalidToken for the
         secret of another token, and for a revoked token."""
+        # Both are compared, and in constant time: the duration must not tell how much of a secret is right.
         is_new, is_old = hmac.compare_digest(digest, self.digest), hmac.compare_digest(digest, self.previous or "")
         if self.revoked is not None or not (is_new or is_old):
             raise InvalidToken

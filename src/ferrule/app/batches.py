@@ -21,6 +21,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.call import Call, CallOptions, DuplicateCall, place_of
 from ferrule.runtime.pipeline.call_parts import BatchMembership
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
@@ -98,6 +99,7 @@ class BatchRun:
     def begin(self, session: Session, plan: PlanCall, wait: float | None) -> None:
         """Plans every call, takes their places in the queue, and starts them."""
         loop = asyncio.get_running_loop()
+        # The lane bounds all calls of its scope; a batch needs a bound of its own only below that.
         if self.policy.max_parallel < session.lane.policy.max_parallel:
             self._room = asyncio.Semaphore(self.policy.max_parallel)
         refused: dict[int, Stop] = {}
@@ -139,7 +141,7 @@ class BatchRun:
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
-    def _describe_membership(self, number: int) -> dict[str, Any]:
+    def _describe_membership(self, number: int) -> JsonObject:
         note: dict[str, Any] = {"batch_id": self.batch_id, "index": number, "size": len(self.requests)}
         if self.needs[number]:
             note["depends_on"] = [self._planned[need].invocation_id for need in self.needs[number] if need < number]
@@ -190,6 +192,7 @@ class BatchRun:
         before = {done for need in self._dependencies_of(number) if not (done := self._done[need]).done()}
         if not before:
             return
+        # The waiter is how a request to stop wakes this call while its dependencies still run.
         while before and live.cancel is None:
             waiter = live.waiter = live.loop.create_future()
             await asyncio.wait({*before, waiter}, return_when=asyncio.FIRST_COMPLETED)

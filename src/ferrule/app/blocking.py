@@ -23,6 +23,7 @@ from ferrule.ledger.history.details import Level
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SearchResult, SurfaceRequest
+from ferrule.model.value import JsonObject
 from ferrule.runtime.surface.render import Rendering
 
 T = TypeVar("T")
@@ -133,6 +134,7 @@ class SyncApp:
             raise
 
     def _stop(self) -> None:
+        # A loop may only be stopped from its own thread.
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -206,7 +208,7 @@ class SyncSurface:
         """Returns the tools as a model sees them."""
         return self._handle.tools()
 
-    def call(self, name: str, arguments: dict[str, Any] | bytes | None = None, **options: Any) -> Result | Pending:
+    def call(self, name: str, arguments: JsonObject | bytes | None = None, **options: Any) -> Result | Pending:
         """Calls a tool; see `SurfaceHandle.call`."""
         return self._app.run(self._handle.call(name, arguments, **options))
 
@@ -244,7 +246,7 @@ class SyncSurface:
         return self._app.run(self._handle.payload(uri, offset, limit))
 
     @property
-    def context(self) -> dict[str, Any]:
+    def context(self) -> JsonObject:
         """The context that earlier tools of this run left for later ones. A copy."""
         return self._handle.context
 

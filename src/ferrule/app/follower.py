@@ -129,6 +129,7 @@ class Follower:
 
     async def _find_start(self) -> int:
         cursor = await self.sink.cursor()
+        # A sink without a cursor is new: it gets events from now on, and not the whole history.
         if cursor is None:
             newest = await self._store.rows_before(None, 1)
             cursor = newest[0].seq if newest else 0

@@ -30,6 +30,7 @@ async def follow_progress(store: Store, calls: InFlight, call_id: str, after: in
     """Yields the progress of a call after a sequence number, until the call has ended."""
     seen_row, until = 0, asyncio.get_running_loop().time() + _UNSEEN_SECONDS
     while True:
+        # Read before the news: a row written in between wakes the wait below at once.
         newest = await store.rows_before(None, 1)
         is_over = await _is_over(store, calls, call_id, until)
         rows = await store.news_of(call_id, seen_row, _ROWS)

@@ -136,6 +136,7 @@ class Calls:
             _refuse_forged(past, self._services.sealing.secret)
             self._refuse_ended_key(past)
             session = await self._session_for(past.context)
+            # Secrets of callers are never written down, so only the caller can bring them back.
             if not handed.keys() >= set(past.notes.get("handed", ())):
                 return _read_outcome(place)
             call = revive_call(call_id, past, open_call, session, self._services)

@@ -18,6 +18,7 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
+from ferrule.model.value import JsonObject
 from ferrule.runtime.approval.inbox import OnRecorded
 from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, DuplicateCall
 from ferrule.runtime.pipeline.call_parts import CallInputs
@@ -82,7 +83,7 @@ class SurfaceHandle:
     async def call(
         self,
         name: str,
-        arguments: dict[str, Any] | bytes | None = None,
+        arguments: JsonObject | bytes | None = None,
         *,
         idempotency_key: str | None = None,
         timeout_seconds: float | None = None,
@@ -115,7 +116,7 @@ class SurfaceHandle:
     def start(
         self,
         name: str,
-        arguments: dict[str, Any] | bytes | None = None,
+        arguments: JsonObject | bytes | None = None,
         options: CallOptions = NO_OPTIONS,
         *,
         wait: float | None = None,
@@ -207,14 +208,14 @@ class SurfaceHandle:
         return await self._begin_batch(read_requests(calls), wait, policy, self._app.new_id("bat"))
 
     async def begin(
-        self, name: str, arguments: dict[str, Any] | bytes | None = None, *, wait: float | None = None, **options: Any
+        self, name: str, arguments: JsonObject | bytes | None = None, *, wait: float | None = None, **options: Any
     ) -> BatchRun:
         """Let one call go, and give it while it runs: `invocation_ids[0]` is known at once, to follow or cancel it by.
         `options`: as of `call`. The record is that of `call`, too: no batch is mentioned in it."""
         return await self._begin_batch([make_request(name, arguments, options)], wait, {}, "")
 
     async def _begin_batch(
-        self, requests: Sequence[CallRequest], wait: float | None, policy: dict[str, Any], batch_id: str
+        self, requests: Sequence[CallRequest], wait: float | None, policy: JsonObject, batch_id: str
     ) -> BatchRun:
         app = self._app
         session = await self.refresh()
@@ -232,7 +233,7 @@ class SurfaceHandle:
     async def answer(
         self,
         invocation_id: str,
-        given: dict[str, Any],
+        given: JsonObject,
         wait: float | None = None,
         *,
         resume: bool = True,
@@ -293,7 +294,7 @@ class SurfaceHandle:
             tell(what, self._request.tenant)
 
     @property
-    def context(self) -> dict[str, Any]:
+    def context(self) -> JsonObject:
         """A copy of the values that tools of this run left for later ones (context modifiers)."""
         return dict(self.session.values)
 
@@ -360,7 +361,7 @@ class SurfaceHandle:
         return session
 
 
-def _with(policy: SchedulerPolicy, changes: dict[str, Any]) -> SchedulerPolicy:
+def _with(policy: SchedulerPolicy, changes: JsonObject) -> SchedulerPolicy:
     foreign = sorted(changes.keys() & _OF_LANES)
     if foreign:
         raise BatchError(f"{foreign[0]!r} holds for a whole lane, not for one batch; set it in [scheduler]")

@@ -39,6 +39,7 @@ from ferrule.cli.show.outcome import make_pending_record
 from ferrule.cli.show.watching import is_watched
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
+from ferrule.model.value import JsonObject
 
 _LOOK_SECONDS = 0.1
 ALL_SUCCEEDED, SOME_DID_NOT = 0, 1
@@ -113,7 +114,7 @@ def _choose_view(names: Sequence[str], as_json: bool) -> BatchView:
 
 
 async def _batch(
-    path: str, batch: BatchFile, options: dict[str, Any], view: BatchView, lines: TextIO | None
+    path: str, batch: BatchFile, options: JsonObject, view: BatchView, lines: TextIO | None
 ) -> list[Result | Pending]:
     async with open_caller(path, options) as (app, surface):
         for call in batch.calls:
@@ -130,7 +131,7 @@ async def _batch(
         return outcomes
 
 
-def _join_policy(written: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def _join_policy(written: JsonObject, options: JsonObject) -> JsonObject:
     """Returns the policy of the file, with the changes of the command line."""
     policy = dict(written)
     if options["sibling_policy"] is not None:

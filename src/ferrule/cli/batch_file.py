@@ -18,7 +18,7 @@ from ferrule.model.document import Document, Source
 from ferrule.model.hints import nearest
 from ferrule.model.misfits import choices_at, describe_complaint
 from ferrule.model.scheduling import SchedulerPolicy
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 _MAX_BYTES = 64 * 1024 * 1024
 _SHOWN = 20
@@ -200,7 +200,7 @@ def _read_call(written: _SourceValue, mistakes: _FileErrors) -> CallRequest | No
     return CallRequest(**value) if "name" in value else None
 
 
-def _read_fields(written: _SourceValue, known: Mapping[str, Any], what: str, mistakes: _FileErrors) -> dict[str, Any]:
+def _read_fields(written: _SourceValue, known: Mapping[str, Any], what: str, mistakes: _FileErrors) -> JsonObject:
     """Returns the valid members of a mapping."""
     found: dict[str, Any] = {}
     for key, value in written.value.items():

@@ -35,6 +35,7 @@ from ferrule.cli.show.watching import choose_view
 from ferrule.errors import WorkspaceError
 from ferrule.model.hints import nearest
 from ferrule.model.result import Pending, Result
+from ferrule.model.value import JsonObject
 from ferrule.schema.references import SchemaReferences, root_references
 
 _JSON_TYPES = frozenset({"integer", "number", "boolean", "object", "array", "null"})
@@ -44,7 +45,7 @@ _FAR = 5
 """References that are followed, one inside the other; a schema that refers to itself has no end."""
 
 
-def parse_arguments(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
+def parse_arguments(words: list[str], schema: JsonObject) -> JsonObject:
     """Parses options into arguments. Raises UsageError for an option that is no field of the tool."""
     schema = root_references(schema)
     properties = schema.get("properties")
@@ -79,7 +80,7 @@ def _take_value(left: list[str], schema: object, name: str) -> str:
     raise click.UsageError(f"--{name} has no value")
 
 
-def _find_field(name: str, fields: dict[str, Any], schema: dict[str, Any]) -> str:
+def _find_field(name: str, fields: JsonObject, schema: JsonObject) -> str:
     for spelt in (name, name.replace("-", "_")):
         if spelt in fields:
             return spelt
@@ -166,7 +167,7 @@ def _decode_word(word: str) -> str:
     return os.fsencode(word).decode(errors="replace")
 
 
-async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any], as_json: bool) -> Result | Pending:
+async def _call(path: str, tool: str, extra: list[str], options: JsonObject, as_json: bool) -> Result | Pending:
     async with open_caller(path, options) as (app, surface):
         load_if_deferred(surface, tool)
         arguments = _read_arguments(surface, tool, options["written"], extra)
@@ -176,7 +177,7 @@ async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any],
         return await wait_for_background(app, await surface.call(tool, arguments, **given))
 
 
-def _read_arguments(surface: SurfaceHandle, tool: str, written: str | None, extra: list[str]) -> dict[str, Any] | bytes:
+def _read_arguments(surface: SurfaceHandle, tool: str, written: str | None, extra: list[str]) -> JsonObject | bytes:
     if written is not None and extra:
         raise click.UsageError(f"give the arguments with --input or as options of their own, not both: {extra[0]}")
     if written is not None:

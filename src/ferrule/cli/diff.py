@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import click
 import msgspec
@@ -14,7 +13,7 @@ from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.model.change import ToolChange
 from ferrule.model.semver import Bump
-from ferrule.model.value import MISSING
+from ferrule.model.value import MISSING, JsonObject
 from ferrule.workspace.releases import CatalogDifference, diff
 from ferrule.workspace.snapshots import is_definitions
 from ferrule.workspace.workspace import Workspace
@@ -126,7 +125,7 @@ def _write_json(difference: CatalogDifference, output: str | None) -> None:
         raise WorkspaceError(f"cannot write {output!r}: {error.strerror}") from None
 
 
-def _as_dict(change: ToolChange) -> dict[str, Any]:
+def _as_dict(change: ToolChange) -> JsonObject:
     outline = change.part.outline
     return {
         "tool_id": outline.tool_id,

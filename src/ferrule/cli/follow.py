@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any
 
 import click
 import msgspec
@@ -22,6 +21,7 @@ from ferrule.cli.show.watching import View, choose_view, show_all
 from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.result import Pending, Result
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.live import InFlight
 from ferrule.runtime.pipeline.results.packing import read_answer
 
@@ -95,5 +95,5 @@ async def _is_abandoned(store: Store, call_id: str) -> bool:
     return is_lost and await store.find_open(call_id) is not None
 
 
-def _describe_failure(answer: Pending) -> dict[str, Any]:
+def _describe_failure(answer: Pending) -> JsonObject:
     return {"pending": msgspec.to_builtins(answer)}

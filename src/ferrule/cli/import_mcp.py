@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 import msgspec
@@ -33,6 +32,7 @@ from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.infra.lockfile.file import LockedServer
 from ferrule.model.upstreams import McpServerSettings
+from ferrule.model.value import JsonObject
 from ferrule.workspace.workspace import Workspace
 
 _WIDTH = 100
@@ -84,7 +84,7 @@ def import_server(
     return OK if is_written or is_dry or not (is_new or one.differences) else PROBLEMS_FOUND
 
 
-def _credentials(bearer: str | None, header: str | None, given: str | None) -> dict[str, Any] | None:
+def _credentials(bearer: str | None, header: str | None, given: str | None) -> JsonObject | None:
     if sum(each is not None for each in (bearer, header, given)) > 1:
         raise click.UsageError("a server has one credential: give one of --bearer, --header and --credentials")
     if bearer is not None:
@@ -202,7 +202,7 @@ def _print_next_steps(server: ImportedServer, one: ServerReview) -> None:
     click.echo("  ferrule lock --check    in CI: tells when the server changed what it says")
 
 
-def _as_dict(server: ImportedServer, one: ServerReview, is_written: bool) -> dict[str, Any]:
+def _as_dict(server: ImportedServer, one: ServerReview, is_written: bool) -> JsonObject:
     return {
         "server": server.name,
         "source": one.served.upstream.source,

@@ -34,6 +34,7 @@ from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
 from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import BindingError, WorkspaceError
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.inject import to_snake_case
 from ferrule.workspace.workspace import Workspace
 
@@ -103,7 +104,7 @@ def _find_imports(workspace: Workspace, kind: str, source: str | None, manner: I
     return [ImportIdentity(record.name, record.source, load_import(root, record.name)) for record in records]
 
 
-def _openapi(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], manner: ImportManner) -> ImportReport:
+def _openapi(workspace: Workspace, known: ImportIdentity, asked: JsonObject, manner: ImportManner) -> ImportReport:
     choice, namespace = _choose_operations(asked, known.last.record if known.last is not None else None)
     used = decode_source(workspace.root, known.source)
     found = import_document(
@@ -118,7 +119,7 @@ def _openapi(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any],
     return finish_import(workspace, "openapi", known, brought, manner)
 
 
-def _choose_operations(asked: dict[str, Any], last: ImportRecord | None) -> tuple[OperationChoice, str]:
+def _choose_operations(asked: JsonObject, last: ImportRecord | None) -> tuple[OperationChoice, str]:
     """Returns the chosen operations: the given ones, or those of the last import."""
     given = {key: value for key, value in asked.items() if value not in (None, (), False)}
     before = dict(last.choice) if last is not None else {}
@@ -150,7 +151,7 @@ def _pair(word: str) -> tuple[str, str]:
     return name, value
 
 
-def _drop_defaults(choice: OperationChoice) -> dict[str, Any]:
+def _drop_defaults(choice: OperationChoice) -> JsonObject:
     """Returns a choice without members at their default."""
     usual = msgspec.to_builtins(OperationChoice())
     return {key: value for key, value in msgspec.to_builtins(choice).items() if value != usual[key]}
@@ -267,7 +268,7 @@ def _list_functions(workspace: Workspace, module: str) -> int:
     return 0
 
 
-def _python(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], manner: ImportManner) -> ImportReport:
+def _python(workspace: Workspace, known: ImportIdentity, asked: JsonObject, manner: ImportManner) -> ImportReport:
     before = known.last.record.choice if known.last is not None else {}
     whole = {**before, **{key: value for key, value in asked.items() if value}}
     found = import_functions(
@@ -327,7 +328,7 @@ Examples:
 
 
 def _functions(
-    workspace: Workspace, provider: str, known: ImportIdentity, asked: dict[str, Any], manner: ImportManner
+    workspace: Workspace, provider: str, known: ImportIdentity, asked: JsonObject, manner: ImportManner
 ) -> ImportReport:
     before = known.last.record.choice if known.last is not None else {}
     whole = {**before, **{key: value for key, value in asked.items() if value}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 import msgspec
@@ -20,6 +19,7 @@ from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.infra.lockfile.compare import ToolDifference
 from ferrule.infra.lockfile.file import LOCK_FILE, Lock, encode_visible, has_unseen, write_lock
+from ferrule.model.value import JsonObject
 from ferrule.workspace.workspace import Workspace
 
 _SIGNS = {"changed": "~", "renamed": ">", "vanished": "-", "new": "+"}
@@ -100,7 +100,7 @@ def _list_unsettled(found: LockReview, written: Lock) -> dict[str, list[ToolDiff
     return left
 
 
-def _is_settled(difference: ToolDifference, pinned: dict[str, Any], one: ServerReview) -> bool:
+def _is_settled(difference: ToolDifference, pinned: JsonObject, one: ServerReview) -> bool:
     if difference.kind in ("vanished", "renamed") and difference.tool in one.served.tools:
         return False  # a definition names what the server does not have: it has to be mended
     if difference.kind == "vanished":
@@ -178,7 +178,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
-def _as_dict(found: LockReview, written: Lock, left: dict[str, list[ToolDifference]], by: str) -> dict[str, Any]:
+def _as_dict(found: LockReview, written: Lock, left: dict[str, list[ToolDifference]], by: str) -> JsonObject:
     return {
         "lock": LOCK_FILE,
         "written": written != found.lock,

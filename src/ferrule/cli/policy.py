@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -21,6 +20,7 @@ from ferrule.cli.options import json_option, tools_here, workspace_option
 from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.errors import WorkspaceError
 from ferrule.model.decision import Requirement
+from ferrule.model.value import JsonObject
 from ferrule.runtime.policy.cases import Case, read_cases
 from ferrule.runtime.policy.engine import RuleExplanation, make_engine
 from ferrule.runtime.policy.facts import FLAGS
@@ -44,7 +44,7 @@ class WorkspaceTrial:
         )
         self._asked = Asked(SealedCatalog(build_in_memory(workspace)), make_engine(policy))
 
-    def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any]) -> TrialCall:
+    def try_call(self, name: str, arguments: JsonObject, caller: JsonObject) -> TrialCall:
         """Tries one call. Raises PolicyError when the caller has no such tool."""
         return asyncio.run(self._asked.try_call(name, arguments, caller))
 
@@ -117,7 +117,7 @@ def run_cases(file: str | None, as_json: bool, path: str) -> int:
     return int(failed > 0)
 
 
-def _arguments(text: str) -> dict[str, Any]:
+def _arguments(text: str) -> JsonObject:
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -185,7 +185,7 @@ def _span(seconds: int) -> str:
     return f"{seconds}s"
 
 
-def _record(tried: TrialCall, considered: list[RuleExplanation]) -> dict[str, Any]:
+def _record(tried: TrialCall, considered: list[RuleExplanation]) -> JsonObject:
     found = tried.preview
     facts = found.judged.facts if found.judged is not None else tried.entry.tool.facts
     return {

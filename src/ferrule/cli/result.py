@@ -14,7 +14,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import msgspec
@@ -31,6 +31,7 @@ from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.results.packing import read_answer
 from ferrule.runtime.pipeline.results.payload_access import list_payload_uris, why_gone
 from ferrule.workspace.workspace import Workspace
@@ -228,7 +229,7 @@ def _result_lines(saved: SavedFile) -> str:
     return f"saved {saved.size:,} bytes to {saved.path}{verified}"
 
 
-def _record(found: CallOutputs) -> dict[str, Any]:
+def _record(found: CallOutputs) -> JsonObject:
     if isinstance(found.answer, Pending):
         return {**make_record(found.answer), "is_pending": True}
     notes = found.story.notes

@@ -27,6 +27,7 @@ from ferrule.cli.workspace_choice import (
 )
 from ferrule.errors import AccessError, SettingsError
 from ferrule.model.serving import ServeSettings
+from ferrule.model.value import JsonObject
 from ferrule.servers.client_setup import CLIENTS, ServedWorkspace, explain_snippet, write_snippet
 from ferrule.workspace.workspace import Workspace
 
@@ -136,7 +137,7 @@ def _serve_stdio(path: str, settings: ServeSettings) -> int:
     return 0
 
 
-def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any]) -> int:
+def _serve(workspace: Workspace, settings: ServeSettings, options: JsonObject) -> int:
     from ferrule.servers import binding, serving
 
     problem = binding.find_bind_problem(settings, is_danger_accepted=options["dangerously_open"])
@@ -185,7 +186,7 @@ def _list_unknown_names(workspace: Workspace, settings: ServeSettings) -> list[s
     return list_unknown_names(names_here(workspace), settings.grants, list_valid_keys(workspace.root))
 
 
-def _options_given(options: dict[str, Any]) -> dict[str, Any]:
+def _options_given(options: JsonObject) -> JsonObject:
     """Returns the settings that the options give."""
     said = {name: value for name in NAMES if (value := options[name]) is not None}
     if options["no_auth"]:
@@ -195,7 +196,7 @@ def _options_given(options: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _check_options(settings: ServeSettings, is_stdio: bool, snippet: str | None, options: dict[str, Any]) -> None:
+def _check_options(settings: ServeSettings, is_stdio: bool, snippet: str | None, options: JsonObject) -> None:
     """Raises UsageError for options that would have no effect."""
     if snippet is not None and is_stdio:
         raise click.UsageError("--snippet only prints, so --stdio does nothing with it; leave one of them out")
@@ -207,7 +208,7 @@ def _check_options(settings: ServeSettings, is_stdio: bool, snippet: str | None,
         raise click.UsageError("--dangerously-open does nothing without --no-auth; add that, or leave it out")
 
 
-def _repeat_options(workspace: Workspace, options: dict[str, Any]) -> list[str]:
+def _repeat_options(workspace: Workspace, options: JsonObject) -> list[str]:
     """Returns the options of this command, for a server process."""
     words = ["--workspace", str(workspace.root)]
     for name in ("host", "port", "public_url", "log_level"):

@@ -21,6 +21,7 @@ from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.model.diagnostic import Severity
 from ferrule.model.misfits import describe_complaint
 from ferrule.model.serving import ServeSettings
+from ferrule.model.value import JsonObject
 from ferrule.settings import FILE_NAME, load_settings
 from ferrule.workspace.staleness import CATALOG_FILE
 from ferrule.workspace.workspace import Workspace, show_path
@@ -143,7 +144,7 @@ def join_serve_settings(workspace: Workspace, options: Mapping[str, object] | No
         raise SettingsError(f"[serve], {PREFIX}… or an option cannot be used: {describe_complaint(error)}") from None
 
 
-def read_environment(environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+def read_environment(environment: Mapping[str, str] = os.environ) -> JsonObject:
     """Reads the settings from environment variables. Raises SettingsError."""
     said: dict[str, Any] = {}
     for name, kind in NAMES.items():

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ferrule.contracts.executor import Context
 from ferrule.model.credentials import Credentials, SecretRef
+from ferrule.model.value import JsonObject
 
 
 class RequestCredentials(NamedTuple):
@@ -40,9 +41,7 @@ class Vault(Protocol):
     async def request_credentials(self, credentials: Credentials, context: Context) -> RequestCredentials:
         """Returns the same for requests that may also carry credentials in the query and in cookies."""
 
-    async def members(
-        self, credentials: Credentials, context: Context, required: Collection[str] = ()
-    ) -> dict[str, Any]:
+    async def members(self, credentials: Credentials, context: Context, required: Collection[str] = ()) -> JsonObject:
         """Returns the object of a `service-account` secret, or the connection members of an `iam-role` (AML-68,
         AML-69)."""
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 Scope = Literal["durable", "session"]
 """How long bytes are meant to last: until they expire, or no longer than the process that wrote them."""
@@ -52,7 +53,7 @@ class StoredPayload(msgspec.Struct, frozen=True, kw_only=True):
     access: Access = "owner"
 
     @property
-    def ref(self) -> dict[str, Any]:
+    def ref(self) -> JsonObject:
         """What records and content blocks say of it."""
         ref: dict[str, Any] = {
             "uri": self.uri,
@@ -91,7 +92,7 @@ def uri_of(invocation_id: str, number: int) -> str:
     return uri
 
 
-def payload_block(payload: StoredPayload) -> dict[str, Any]:
+def payload_block(payload: StoredPayload) -> JsonObject:
     """Returns the content block that stands for a payload in a result."""
     return {"type": "persisted_output_ref", **payload.ref}
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from ferrule.model.tool import ToolKind
+from ferrule.model.value import JsonObject
 
 ConfigType = Literal["boolean", "integer", "string", "strings"]
 
@@ -26,7 +27,7 @@ class BuiltinTool(NamedTuple):
     """Members `spec.config.tools.<id>` may have."""
 
 
-def _arguments(required: tuple[str, ...], **properties: dict[str, Any]) -> dict[str, Any]:
+def _arguments(required: tuple[str, ...], **properties: dict[str, Any]) -> JsonObject:
     return {
         "type": "object",
         "properties": properties,

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ferrule.model.credentials import is_secret_name
+from ferrule.model.value import JsonObject
 
 MISSING = "client_capability_missing"
 """The error code of a call whose tool asked its client for an undeclared capability; `native_error_ref` names it."""
@@ -39,7 +40,7 @@ _PRIMITIVES = ("string", "number", "integer", "boolean")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def complete_form(request: dict[str, Any]) -> dict[str, Any]:
+def complete_form(request: JsonObject) -> JsonObject:
     """Adds the members that the protocol demands: a form that only asks for yes or no has no fields."""
     params = request.get("params")
     if (
@@ -71,7 +72,7 @@ def _flaw(request: Any) -> str | None:
     return None
 
 
-def _without(params: dict[str, Any], name: str, kind: type) -> str | None:
+def _without(params: JsonObject, name: str, kind: type) -> str | None:
     return None if isinstance(params.get(name), kind) else f"params.{name} is missing"
 
 
@@ -90,7 +91,7 @@ def _form_flaw(schema: object) -> str | None:
     return None
 
 
-def _is_plain(field: dict[str, Any]) -> bool:
+def _is_plain(field: JsonObject) -> bool:
     if field.get("type") == "array":
         items = field.get("items")
         return isinstance(items, dict) and ("enum" in items or "anyOf" in items)
@@ -107,7 +108,7 @@ def _url_flaw(url: str) -> str | None:
     return None if is_safe and split.hostname and "@" not in split.netloc else "params.url is an https address"
 
 
-def _sampling_flaw(params: dict[str, Any]) -> str | None:
+def _sampling_flaw(params: JsonObject) -> str | None:
     """Checks that tool results answer tool uses one to one, in messages of their own (MCP-213); no other server's
     context (MCP-294)."""
     if params.get("includeContext", "none") != "none":
@@ -124,6 +125,6 @@ def _sampling_flaw(params: dict[str, Any]) -> str | None:
     return "a tool use is not answered" if open_uses else None
 
 
-def _blocks(message: Any) -> list[dict[str, Any]]:
+def _blocks(message: Any) -> list[JsonObject]:
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in (content if isinstance(content, list) else [content]) if isinstance(block, dict)]

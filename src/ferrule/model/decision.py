@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from ferrule.model.timestamps import MICROSECONDS, iso
+from ferrule.model.value import JsonObject
 
 Behavior = Literal["allow", "ask", "deny", "passthrough"]
 ReasonType = Literal[
@@ -128,7 +129,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """When an allow ends, or an ask expires."""
     feedback: str | None = None
 
-    def to_record(self, invocation_id: str, number: int) -> dict[str, Any]:
+    def to_record(self, invocation_id: str, number: int) -> JsonObject:
         """Returns the standard's `tool_permission_decision` record."""
         ruling = self.ruling
         reason: dict[str, Any] = {"type": ruling.reason_type, "message": ruling.message}

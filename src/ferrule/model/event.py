@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 EventType = Literal[
     "tool.declared",
@@ -131,7 +132,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     trace_refs: tuple[dict[str, Any], ...] = ()
     """The caller's trace and span, where it named them."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the standard's `tool_event` record."""
         record: dict[str, Any] = {
             "schema_version": "0.2.0",

@@ -20,6 +20,7 @@ from ferrule.model.failure import ToolError
 from ferrule.model.lifecycle import PHASES, STATES, Phase, State
 from ferrule.model.surface import SurfaceRequest
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 T = TypeVar("T")
 Kind = Literal[
@@ -111,7 +112,7 @@ class HookRun(msgspec.Struct, frozen=True, gc=False, array_like=True):
     matcher: dict[str, Any] = {}
     """Which calls it wanted to see."""
 
-    def to_record(self, invocation_id: str, tool_id: str, created_at: int) -> dict[str, Any]:
+    def to_record(self, invocation_id: str, tool_id: str, created_at: int) -> JsonObject:
         """Returns the standard's `tool_hook` record (AT-144, AT-148)."""
         record: dict[str, Any] = {
             "schema_version": "0.2.0",
@@ -236,7 +237,7 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
         """Decodes the header of a row that belongs to a call, without reading the rest of it. Raises LedgerDamaged."""
         return self._read(_header_in, self.body)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """Decodes the body of a row that belongs to no call. Raises LedgerDamaged."""
         return self._read(_decode_facts, self.body)
 

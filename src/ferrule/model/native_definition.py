@@ -13,6 +13,7 @@ import msgspec
 
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 
 
 class _Interface(msgspec.Struct):
@@ -34,12 +35,12 @@ class _Payload(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Payload).decode
 
 
-def native_ref(tool: Tool) -> dict[str, Any]:
+def native_ref(tool: Tool) -> JsonObject:
     """Returns the first of `native_refs`; empty when none is known."""
     return next(iter(native_refs(tool)), {})
 
 
-def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
+def native_refs(tool: Tool) -> tuple[JsonObject, ...]:
     """Returns the external mappings, its own or those under our key, else the interface's native ids, else the name at
     an MCP server.
 

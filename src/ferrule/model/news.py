@@ -13,6 +13,7 @@ import msgspec
 
 from ferrule.model.journal import NewsBody, Payload, ResultPayload, Segment, StoredEntry, encode
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 HAPPENED = "happened"
 """The note of a segment that lists rare events: `{at, event, data}` each, such as progress and cancel requests."""
@@ -49,7 +50,7 @@ class CancellationNews(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     """Why it could not be stopped, where that was reported: `too_late`, …"""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the known fields as JSON."""
         fields = msgspec.structs.asdict(self)
         times = {name: None if fields[name] is None else iso(fields[name]) for name in fields if name.endswith("_at")}
@@ -64,7 +65,7 @@ class LateResult(msgspec.Struct, frozen=True):
     result: ResultPayload | None
     is_erased: bool
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns it as JSON."""
         record: dict[str, Any] = {"at": iso(self.at), **self.data}
         if self.is_erased:
@@ -86,7 +87,7 @@ def facts_of(segments: Sequence[Segment], news: Iterable[StoredEntry]) -> list[F
     return sorted(found, key=lambda fact: fact.at)
 
 
-def progress_row(happened: list[dict[str, Any]], sequence: int) -> tuple[NewsBody, Payload | None]:
+def progress_row(happened: list[JsonObject], sequence: int) -> tuple[NewsBody, Payload | None]:
     """Builds the body of a row of progress, and its payload: parts of results go there, so that they can be erased."""
     contents = [said["data"].get(_CONTENT) for said in happened]
     if not any(contents):
@@ -112,7 +113,7 @@ def facts_in(row: StoredEntry) -> list[Fact]:
     return facts
 
 
-def progress_records(call: str, facts: Iterable[Fact]) -> list[dict[str, Any]]:
+def progress_records(call: str, facts: Iterable[Fact]) -> list[JsonObject]:
     """Returns the standard's `tool_progress` records, by their numbers (AT-197, AT-198)."""
     found = [_progress(call, fact) for fact in facts if _is_progress(fact)]
     return sorted(found, key=lambda record: int(record["sequence"]))
@@ -156,7 +157,7 @@ def _is_progress(fact: Fact) -> bool:
     return isinstance(fact.data.get("sequence"), int) and not fact.event.startswith(_CANCELS)
 
 
-def _progress(call: str, fact: Fact) -> dict[str, Any]:
+def _progress(call: str, fact: Fact) -> JsonObject:
     number = fact.data["sequence"]
     required = {
         "schema_version": "0.2.0",
@@ -212,7 +213,7 @@ def _time(value: object, otherwise: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 
-def _members(value: Any) -> dict[str, Any]:
+def _members(value: Any) -> JsonObject:
     """Returns the members that JSON can express: a tool may report anything, and a reader must not fail on it."""
     try:
         members = msgspec.json.decode(msgspec.json.encode(value))

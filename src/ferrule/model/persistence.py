@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 Strategy = Literal["inline", "preview_and_persist", "ref_only", "redact", "drop_with_reason", "never_persist"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -52,7 +53,7 @@ class Persistence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     redaction_state: RedactionState = "none"
     reason: str = ""
 
-    def to_record(self, invocation_id: str, number: int = 0) -> dict[str, Any]:
+    def to_record(self, invocation_id: str, number: int = 0) -> JsonObject:
         """Returns the standard's `result_persistence` record; it names its invocation and its result (AT-223)."""
         record: dict[str, Any] = {
             "schema_version": "0.2.0",

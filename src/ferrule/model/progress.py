@@ -8,6 +8,7 @@ import msgspec
 
 from ferrule.model.misfits import describe_complaint
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 ProgressStatus = Literal[
     "queued",
@@ -47,7 +48,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     extra: dict[str, Any] = {}
     """Other facts a tool reported: `stdout_bytes`, `stderr_bytes`, `timeout_ms`, `exit_code`, `hook_id`, … (AT-203)."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the standard's `tool_progress` record."""
         fields = msgspec.to_builtins(self)
         fields.pop("extra", None)
@@ -81,7 +82,7 @@ _KNOWN = frozenset(Progress.__struct_fields__) - {
 }
 
 
-def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: int, facts: dict[str, Any]) -> Progress:
+def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: int, facts: JsonObject) -> Progress:
     """Builds a record from what a tool reported. Raises BadProgress for impossible values (AT-201, AT-202)."""
     reported = {key: value for key, value in facts.items() if value is not None and key not in _OURS}
     status = reported.pop("status", "running")

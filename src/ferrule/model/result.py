@@ -11,6 +11,7 @@ import msgspec
 
 from ferrule.model.failure import ResultStatus, ToolError
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 SCHEMA_VERSION = "0.2.0"
 
@@ -87,7 +88,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """The native output: structured where it is JSON, else the text."""
         return self.text if self.structured_content is None else self.structured_content
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the standard's `tool_result` record, of JSON values alone."""
         record: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
 from ferrule.model.failure import ErrorClass
+from ferrule.model.value import JsonObject
 
 MOST_ATTEMPTS = 20
 """However many a definition asks for."""
@@ -79,12 +80,12 @@ class Attempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
     waited_seconds: float = 0.0
     native_error_ref: str | None = None
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the fields, for explanations."""
         return msgspec.structs.asdict(self)
 
 
-def attempts_in(notes: dict[str, Any]) -> tuple[Attempt, ...]:
+def attempts_in(notes: JsonObject) -> tuple[Attempt, ...]:
     """Returns the attempts recorded in a call's notes; none where they cannot be read."""
     try:
         return msgspec.convert(notes.get("attempts", ()), tuple[Attempt, ...])

@@ -6,9 +6,11 @@ Records and settings only; `runtime/scheduler` acts on them.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+from ferrule.model.value import JsonObject
 
 OrderingPolicy = Literal["preserve_terminal_order", "allow_unordered", "serial"]
 YieldPolicy = Literal["progress_immediate_results_ordered", "all_ordered", "unordered_streaming"]
@@ -87,7 +89,7 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 
     def to_record(
         self, policy: SchedulerPolicy, *, shown_locks: tuple[tuple[str, bool], ...] | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Returns the seven facts of an invocation (AT-159).
 
         Keys of locks hold members of the input. Where some of those are sensitive, `shown_locks` are the keys computed

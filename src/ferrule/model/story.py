@@ -48,7 +48,7 @@ from ferrule.model.story_parts import (
     who_and_what,
 )
 from ferrule.model.timestamps import iso, milliseconds
-from ferrule.model.value import json_or_text
+from ferrule.model.value import JsonObject, json_or_text
 
 _NOTED = (
     "scheduler",
@@ -212,7 +212,7 @@ class Story:
         return None if payload is None or payload.result is None else _decode_result(payload.result)
 
     @_Part
-    def input_values(self) -> dict[str, Any]:
+    def input_values(self) -> JsonObject:
         """Returns the last value of each of the four inputs, by name. None in a payload means "as the one before"."""
         found: dict[str, bytes] = {}
         for row in self.rows:
@@ -282,7 +282,7 @@ class Story:
         return phase_runs(self.rows, self.segments)
 
     @_Part
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> JsonObject:
         """Merges the rare facts; the last value wins. A list begins again when a call goes on in another process; the
         story joins the parts."""
         notes: dict[str, Any] = {}
@@ -306,7 +306,7 @@ class Story:
         return facts_of(self.segments, self.news)
 
     @_Part
-    def progress(self) -> tuple[dict[str, Any], ...]:
+    def progress(self) -> tuple[JsonObject, ...]:
         """Returns the standard's `tool_progress` records."""
         return tuple(progress_records(self.invocation_id, self.facts))
 
@@ -326,7 +326,7 @@ class Story:
         return attempts_in(self.notes)
 
     @property
-    def delegations(self) -> tuple[dict[str, Any], ...]:
+    def delegations(self) -> tuple[JsonObject, ...]:
         """Of a task: who handed it on to whom, when and why."""
         return tuple(_delegation(fact) for fact in self.facts if fact.event == "tool.invocation.delegated")
 
@@ -345,7 +345,7 @@ class Story:
         """What ran, or would have; None when it was erased."""
         return next(reversed(self.input_values.values()), None)
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the story as JSON; see docs/guide/events-and-explain.md."""
         return {
             "invocation_id": self.invocation_id,
@@ -378,7 +378,7 @@ class Story:
             **{name: self.notes[name] for name in _NOTED if self.notes.get(name)},
         }
 
-    def _result_record(self) -> dict[str, Any] | None:
+    def _result_record(self) -> JsonObject | None:
         if not self.result_status:
             return None
         record: dict[str, Any] = {"status": self.result_status}
@@ -393,7 +393,7 @@ class Story:
         return record
 
 
-def _delegation(fact: Fact) -> dict[str, Any]:
+def _delegation(fact: Fact) -> JsonObject:
     return {"at": iso(fact.at), **{name: fact.data.get(name) for name in ("by", "to", "reason")}}
 
 
@@ -407,7 +407,7 @@ def _reason(state: State, segment: Segment) -> str:
     return ""
 
 
-def _row_record(row: StoredEntry) -> dict[str, Any]:
+def _row_record(row: StoredEntry) -> JsonObject:
     """Returns one row as JSON. Its hash is its place in the chain: it covers the row and every row before it."""
     return {
         "seq": row.seq,

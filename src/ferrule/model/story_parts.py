@@ -16,10 +16,10 @@ from ferrule.model.lifecycle import PHASES, Phase
 from ferrule.model.result import SCHEMA_VERSION
 from ferrule.model.retry import Attempt
 from ferrule.model.timestamps import iso, milliseconds
-from ferrule.model.value import MISSING
+from ferrule.model.value import MISSING, JsonObject
 
 
-def who_and_what(header: Header) -> dict[str, Any]:
+def who_and_what(header: Header) -> JsonObject:
     """Returns who called which tool, through what."""
     names = (
         "tool_id", "tool_name", "tool_version", "tool_digest", "namespace", "dialect", "is_read_only", "principal",
@@ -28,7 +28,7 @@ def who_and_what(header: Header) -> dict[str, Any]:
     return {name: getattr(header, name) for name in names}
 
 
-def mutation_records(mutations: Sequence[Mutation], invocation_id: str, created_at: int) -> list[dict[str, Any]]:
+def mutation_records(mutations: Sequence[Mutation], invocation_id: str, created_at: int) -> list[JsonObject]:
     """Returns the changes of an input as the standard's records, each referring to the result of the one before
     (AT-150, AT-151)."""
     stem, records = invocation_id.replace("inv_", "mut_", 1), []
@@ -62,14 +62,14 @@ def _inputs_between(mutations: Sequence[Mutation]) -> list[str]:
     return [*names, "call_input"]
 
 
-def attempt_record(attempt: Attempt) -> dict[str, Any]:
+def attempt_record(attempt: Attempt) -> JsonObject:
     """Returns the record of an attempt that failed and was followed by another."""
     record = attempt.to_record()
     started, ended = record.pop("started"), record.pop("ended")
     return {**record, "after_ms": milliseconds(started), "duration_ms": milliseconds(ended - started)}
 
 
-def hook_record(run: HookRun, invocation_id: str, tool_id: str, created_at: int) -> dict[str, Any]:
+def hook_record(run: HookRun, invocation_id: str, tool_id: str, created_at: int) -> JsonObject:
     """Returns the record of a hook's run."""
     return {
         **run.to_record(invocation_id, tool_id, created_at),
@@ -78,7 +78,7 @@ def hook_record(run: HookRun, invocation_id: str, tool_id: str, created_at: int)
     }
 
 
-def request_record(request: ApprovalRequest) -> dict[str, Any]:
+def request_record(request: ApprovalRequest) -> JsonObject:
     """Returns the record of a question to a person."""
     record: dict[str, Any] = msgspec.to_builtins(request)
     for name in ("binding", "seal"):  # proofs for the inbox, of no use to a reader
@@ -86,7 +86,7 @@ def request_record(request: ApprovalRequest) -> dict[str, Any]:
     return {**record, "requested_at": iso(request.requested_at), "expires_at": iso(request.expires_at)}
 
 
-def answer_record(answer: Answer) -> dict[str, Any]:
+def answer_record(answer: Answer) -> JsonObject:
     """Returns the record of a person's answer."""
     return {
         "verdict": answer.verdict,
@@ -107,7 +107,7 @@ class PhaseRun(msgspec.Struct, frozen=True):
     duration: int | None = None
     """Nanoseconds; None for the first phase after a wait, whose beginning nobody recorded."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns it as JSON."""
         record: dict[str, Any] = {"phase": self.phase, "ran": self.is_run}
         if self.is_run:
@@ -172,7 +172,7 @@ def differences(before: object, after: object) -> tuple[FieldDifference, ...]:
     return tuple(found)
 
 
-def _pairs_of_members(before: dict[str, Any], after: dict[str, Any], path: str) -> list[tuple[str, Any, Any]]:
+def _pairs_of_members(before: JsonObject, after: JsonObject, path: str) -> list[tuple[str, Any, Any]]:
     """Pairs the members of two objects, each with its path; `MISSING` stands for one that an object lacks."""
     names = [*before, *(name for name in after if name not in before)]
     return [(f"{path}.{name}" if path else name, before.get(name, MISSING), after.get(name, MISSING)) for name in names]

@@ -13,6 +13,7 @@ import msgspec
 from ferrule.model.native_definition import native_ref
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 
 Scope = Literal[
     "turn", "task", "session", "tenant", "skill", "peer_agent", "workspace", "role", "model_request"
@@ -177,7 +178,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the entries of these standings."""
         return tuple(entry for entry in self.entries.values() if entry.standing in standings)
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns the standard's `tool_surface` record."""
         request = self.request
         constraints = {"agent": request.agent, "role": request.role, "interactive": request.is_interactive}
@@ -216,7 +217,7 @@ def request_key(request: SurfaceRequest) -> str:
     return hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
 
 
-def deferred_ref(entry: SurfaceEntry) -> dict[str, Any]:
+def deferred_ref(entry: SurfaceEntry) -> JsonObject:
     """Returns the standard's `deferred_tool_ref`: enough to find a tool, nothing of its schema (AT-180)."""
     tool = entry.tool
     ref: dict[str, Any] = {
@@ -239,7 +240,7 @@ def deferred_ref(entry: SurfaceEntry) -> dict[str, Any]:
     return ref
 
 
-def _hold_record(entry: SurfaceEntry) -> dict[str, Any]:
+def _hold_record(entry: SurfaceEntry) -> JsonObject:
     return {
         "tool_id": entry.tool.tool_id,
         "name": entry.tool.name,
@@ -267,6 +268,6 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """Names that mean several tools, each with the names that mean one (AT-6)."""
     next_action: Literal["load_schema_then_call", "refine_query", "wait_for_provider", "none"] = "none"
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> JsonObject:
         """Returns it as JSON."""
         return {"schema_version": "0.2.0", **msgspec.json.decode(msgspec.json.encode(self))}

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from ferrule.model.decision import RISKS, Risk
+from ferrule.model.value import JsonObject
 
 
 class ResourceExposure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="as", tag="resource"):
@@ -148,7 +149,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A resource, a prompt or a completion: what is reached in another way than by a model that calls it. None for a tool."""
 
 
-def infer_facts(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tuple[str, ...]]:
+def infer_facts(stated: JsonObject, **derived: Any) -> tuple[SafetyFacts, tuple[str, ...]]:
     """Returns the facts that a definition states or its dialect implies, with the fail-closed defaults for the rest.
 
     `stated` facts count as declared. `derived` values fill the gaps and are marked as inferred, and so are the
@@ -158,13 +159,13 @@ def infer_facts(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tu
     return SafetyFacts(**values), tuple(name for name in FACT_NAMES if name not in stated)
 
 
-def permission_profile(payload: dict[str, Any]) -> dict[str, Any]:
+def permission_profile(payload: JsonObject) -> JsonObject:
     """Returns the permission profile in a tool's payload; empty when it has none."""
     profile = payload.get("permission_profile")
     return profile if isinstance(profile, dict) else {}
 
 
-def risk_of(tool: Tool, payload: dict[str, Any]) -> Risk:
+def risk_of(tool: Tool, payload: JsonObject) -> Risk:
     """Returns the risk that a tool's profile states, else medium for a tool that only reads and high for every other."""
     stated = permission_profile(payload).get("risk_level")
     if stated in RISKS:

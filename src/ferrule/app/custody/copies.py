@@ -137,6 +137,7 @@ def _replace(paths: LedgerPaths, backup: Path, verdict: AuditVerdict, lost: Lost
     try:
         _record_restore(copy, paths, backup, lost)
         copies.drop_log(copy)
+        # The old ledger is renamed, never deleted: it is the only trace of the lost rows.
         aside = _set_aside(paths, lost)
         _check_unused(paths)
         copies.put_in_place(copy, paths.ledger)
@@ -165,6 +166,7 @@ def _record_restore(copy: Path, paths: LedgerPaths, backup: Path, lost: LostRows
 def _set_aside(paths: LedgerPaths, lost: LostRows) -> Path | None:
     if not paths.ledger.exists():
         return None
+    # A log left beside the new file would be replayed into it.
     copies.drop_log(paths.ledger)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     aside = paths.ledger.with_name(f"{paths.ledger.name}.replaced-{stamp}")

@@ -73,6 +73,7 @@ def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, r
     with Upkeep(paths.ledger, load_signing_keys(paths)) as upkeep:
         found, last = _find_rows(paths.ledger, principal)
         with upkeep.writing():
+            # The long search ran without a lock; rows written since then are read under it.
             found += [row for row in upkeep.rows_after(last) if row.kind == NEWS or _is_row_of(row, principal)]
             found = [row for row in found if row.kind != NEWS or _has_call(upkeep, row.call, principal)]
             if before is not None:

@@ -97,6 +97,7 @@ def prune(
         cut = held_by - 1 if is_held and held_by is not None else last
         walk = _walk_rows(paths.ledger, cut, progress)
         try:
+            # The archive first: rows are removed only once they are safe in a file.
             if walk.count and archive is not None:
                 export_rows(paths, archive, last=cut, has_payloads=has_payloads)
             if walk.count:

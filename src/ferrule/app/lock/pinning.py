@@ -216,6 +216,7 @@ def _update_locked_server(one: ServerReview, accepted: set[str], by: str, at: st
             tools[name] = make_locked_tool(definition, by, at)
         else:
             tools.pop(name, None)
+    # Pins of tools that no definition names any more would only hide later changes.
     if not one.served.is_imported:
         tools = {name: tool for name, tool in tools.items() if name in one.served.tools}
     seen = one.seen

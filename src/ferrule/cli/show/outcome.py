@@ -17,6 +17,7 @@ from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.failure import MEANINGS, excerpt
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
+from ferrule.model.value import JsonObject
 
 SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
 """Exit codes: done; the call ended with an error; it waits, for a person or for a process that can run it."""
@@ -102,7 +103,7 @@ def _print_pending(pending: Pending, as_json: bool) -> int:
     return WAITS
 
 
-def make_pending_record(pending: Pending) -> dict[str, Any]:
+def make_pending_record(pending: Pending) -> JsonObject:
     """Returns a waiting call as JSON."""
     record = {**msgspec.to_builtins(pending), "is_pending": True}
     if pending.expires_at is not None:

@@ -15,6 +15,7 @@ from ferrule.definitions.reporters.excerpt import sanitize
 from ferrule.model.news import CancellationNews, LateResult
 from ferrule.model.story import Story
 from ferrule.model.timestamps import milliseconds, parse_iso
+from ferrule.model.value import JsonObject
 
 _WIDTH = 100
 _LABEL = 18
@@ -89,7 +90,7 @@ def progress_lines(story: Story) -> Iterator[str]:
         yield from row(f"number {record['sequence']}", _progress(record))
 
 
-def _progress(record: dict[str, Any]) -> str:
+def _progress(record: JsonObject) -> str:
     words = [_words(record["status"])]
     if record.get("percent") is not None:
         words.append(f"{record['percent']:g}%")
@@ -162,7 +163,7 @@ def storage_lines(story: Story) -> Iterator[str]:
         yield from row("context", as_json(modifier))
 
 
-def _describe_storage(record: dict[str, Any]) -> str:
+def _describe_storage(record: JsonObject) -> str:
     sizes = f", {record['original_size_bytes']:,} bytes" if isinstance(record.get("original_size_bytes"), int) else ""
     where = f" in {_members(record.get('persisted_ref')).get('uri')}" if record.get("persisted_ref") else ""
     why = f": {record['reason']}" if record.get("reason") else ""
@@ -182,7 +183,7 @@ def _lock(lock: object) -> str:
     return str(lock)
 
 
-def _wait_milliseconds(said: dict[str, Any]) -> float | None:
+def _wait_milliseconds(said: JsonObject) -> float | None:
     """Returns the waiting time of a note, in milliseconds."""
     for name, factor in (("waited_ms", 1.0), ("waited_seconds", 1000.0), ("waited", 0.000_001)):
         value = said.get(name)
@@ -195,7 +196,7 @@ def _words(value: object) -> str:
     return str(value).replace("_", " ")
 
 
-def _members(value: Any) -> dict[str, Any]:
+def _members(value: Any) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
