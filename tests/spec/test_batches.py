@@ -39,7 +39,7 @@ async def many(on: RunningApp, calls: Any, **policy: Any) -> list[Result]:
     return [each for each in batch if isinstance(each, Result)]
 
 
-def ended(batch: Any) -> list[tuple[str, str | None, str | None]]:
+def list_endings(batch: Any) -> list[tuple[str, str | None, str | None]]:
     """Status, class and abort reason of each result."""
     return [(each.status, each.error and each.error.error_class, each.abort_reason) for each in batch]
 
@@ -290,7 +290,7 @@ async def test_at_171_a_failure_cancels_the_siblings() -> None:
         await wait_until(lambda: bench.has_begun("a"))
         GATES["x"].set()
         batch = await calling
-        assert ended(batch) == [
+        assert list_endings(batch) == [
             ("failed", "execution_failed", None),
             ("synthetic_error", "sibling_canceled", "sibling_error"),
             ("synthetic_error", "sibling_canceled", "sibling_error"),
@@ -407,7 +407,7 @@ async def test_at_177_what_a_discarded_call_gives_is_recorded_and_not_delivered(
         on.surface.discard(list_calls_in_flight(on.app), "the model began its turn again")
         result = await calling
         assert isinstance(result, Result)
-        assert ended([result]) == [("discarded", "streaming_fallback_discarded", "fallback")]
+        assert list_endings([result]) == [("discarded", "streaming_fallback_discarded", "fallback")]
         assert (await on.read_record(result))["status"] == "canceled"
         GATES["x"].set()
         late: list[Any] = []
@@ -480,7 +480,7 @@ async def test_at_174_a_call_that_was_discarded_before_it_ran() -> None:
         on.surface.discard(list_calls_in_flight(on.app)[1:])
         result = await second
         assert isinstance(result, Result)
-        assert ended([result]) == [("discarded", "streaming_fallback_discarded", "fallback")]
+        assert list_endings([result]) == [("discarded", "streaming_fallback_discarded", "fallback")]
         assert result.synthetic
         assert "started_at" not in await on.read_record(result)
         bench.open_gates()
@@ -524,7 +524,7 @@ def setting(number: int) -> Output:
     return Output({"n": number}, context_modifiers=({"set": {"last": number, f"by {number}": True}},))
 
 
-async def modified(policy: str, *, is_together: bool) -> tuple[dict[str, Any], list[str]]:
+async def run_modifiers(policy: str, *, is_together: bool) -> tuple[dict[str, Any], list[str]]:
     """The context after two calls, and what became of their wishes."""
     facts = SAFE if is_together else {"is_destructive": False}
     begun = asyncio.Barrier(2)
@@ -546,11 +546,11 @@ async def modified(policy: str, *, is_together: bool) -> tuple[dict[str, Any], l
 async def test_at_175_changes_of_concurrent_calls_never_race() -> None:
     """AT-175, AT-118: refused where forbidden or where they overlap; deferred ones are applied in call order."""
     both = {"last": 2, "by 1": True, "by 2": True}
-    assert await modified("forbid", is_together=True) == ({}, ["refused", "refused"])
-    assert await modified("allow_serial_only", is_together=True) == ({}, ["refused", "refused"])
-    assert await modified("defer_until_batch_complete", is_together=True) == (both, ["deferred", "deferred"])
-    assert await modified("allow_serial_only", is_together=False) == (both, ["applied", "applied"])
-    assert await modified("forbid", is_together=False) == ({}, ["refused", "refused"])
+    assert await run_modifiers("forbid", is_together=True) == ({}, ["refused", "refused"])
+    assert await run_modifiers("allow_serial_only", is_together=True) == ({}, ["refused", "refused"])
+    assert await run_modifiers("defer_until_batch_complete", is_together=True) == (both, ["deferred", "deferred"])
+    assert await run_modifiers("allow_serial_only", is_together=False) == (both, ["applied", "applied"])
+    assert await run_modifiers("forbid", is_together=False) == ({}, ["refused", "refused"])
 
 
 @run_async

@@ -65,7 +65,7 @@ spec:
 """
 
 
-def compiled(folder: Path, name: str, text: str) -> tuple[list[Tool], dict[str, dict[str, str]]]:
+def compile_text(folder: Path, name: str, text: str) -> tuple[list[Tool], dict[str, dict[str, str]]]:
     """Tools and documentation of one file."""
     file = folder / name
     file.write_text(text, encoding="utf-8")
@@ -75,16 +75,16 @@ def compiled(folder: Path, name: str, text: str) -> tuple[list[Tool], dict[str, 
 
 
 def aml(folder: Path, kind: str = "retrieval", body: str = "") -> Tool:
-    tools, _ = compiled(folder, "find-order.tool.md", AML.replace("TYPE", kind).replace("BODY", body))
+    tools, _ = compile_text(folder, "find-order.tool.md", AML.replace("TYPE", kind).replace("BODY", body))
     return tools[0]
 
 
-def declared(folder: Path, **changes: Any) -> Tool:
-    tools, _ = compiled(folder, "notes.json", json.dumps({**DECLARATION, **changes}))
+def compile_declaration(folder: Path, **changes: Any) -> Tool:
+    tools, _ = compile_text(folder, "notes.json", json.dumps({**DECLARATION, **changes}))
     return tools[0]
 
 
-def emitted(tool: Tool) -> list[dict[str, Any]]:
+def emit_records(tool: Tool) -> list[dict[str, Any]]:
     """The tool as Agent Tool records: declaration, interface and profiles."""
     value: Any = emit_agent_tool(tool).value
     assert isinstance(value, list)
@@ -94,8 +94,8 @@ def emitted(tool: Tool) -> list[dict[str, Any]]:
 def test_body_changes_documentation_and_no_digest(tmp_path: Path) -> None:
     """AML-3, AML-4"""
     text = AML.replace("TYPE", "retrieval")
-    (plain,), nothing = compiled(tmp_path, "find-order.tool.md", text.replace("BODY", ""))
-    (told,), documentation = compiled(tmp_path, "find-order.tool.md", text.replace("BODY", "# Purpose\n\nTo find."))
+    (plain,), nothing = compile_text(tmp_path, "find-order.tool.md", text.replace("BODY", ""))
+    (told,), documentation = compile_text(tmp_path, "find-order.tool.md", text.replace("BODY", "# Purpose\n\nTo find."))
     assert digest_of(canonical(plain)) == digest_of(canonical(told))
     assert not nothing
     assert documentation[told.tool_id]["purpose"].strip() == "To find."
@@ -111,7 +111,7 @@ def test_payload_spells_out_the_transport_defaults(tmp_path: Path) -> None:
 
 def test_a_reserved_tool_gets_its_canonical_form(tmp_path: Path) -> None:
     """ADL-18, ADL-20: what is listed is filled in; what is not enabled is disabled."""
-    tools, _ = compiled(tmp_path, "helper.yaml", MANIFEST)
+    tools, _ = compile_text(tmp_path, "helper.yaml", MANIFEST)
     read, bash = sorted(tools, key=lambda tool: tool.tool_id, reverse=True)
     assert (read.tool_kind, read.lifecycle, read.facts.is_read_only) == ("file_operation", "available", True)
     assert (bash.tool_kind, bash.lifecycle) == ("shell_command", "disabled")
@@ -122,10 +122,10 @@ def test_a_reserved_tool_gets_its_canonical_form(tmp_path: Path) -> None:
 
 def test_identity_survives_edits_and_conversion(tmp_path: Path) -> None:
     """AT-3, AT-9: another description or alias is the same tool, and the description is what the model reads."""
-    before = declared(tmp_path)
-    after = declared(tmp_path, description="Search all notes.", aliases=["find_notes"])
-    assert before.tool_id == after.tool_id == emitted(after)[0]["tool_id"]
-    assert emitted(after)[0]["description"] == after.description == "Search all notes."
+    before = compile_declaration(tmp_path)
+    after = compile_declaration(tmp_path, description="Search all notes.", aliases=["find_notes"])
+    assert before.tool_id == after.tool_id == emit_records(after)[0]["tool_id"]
+    assert emit_records(after)[0]["description"] == after.description == "Search all notes."
 
 
 @pytest.mark.parametrize(
@@ -142,17 +142,17 @@ def test_identity_survives_edits_and_conversion(tmp_path: Path) -> None:
     ],
 )
 def test_an_unstated_fact_is_the_safest_and_marked(fact: str, value: object, tmp_path: Path) -> None:
-    tool = declared(tmp_path)
+    tool = compile_declaration(tmp_path)
     assert getattr(tool.facts, fact) == value
     assert fact in tool.inferred_facts
 
 
 def test_stating_a_fact_takes_it_off_the_list_of_inferred_ones(tmp_path: Path) -> None:
     """AT-51, and AT-25: an embedded interface counts like one of its own."""
-    tool = declared(tmp_path, tool_interface={"is_read_only": True})
+    tool = compile_declaration(tmp_path, tool_interface={"is_read_only": True})
     assert tool.facts.is_read_only is True
     assert set(tool.inferred_facts) == set(FACT_NAMES) - {"is_read_only"}
-    declaration, interface, *_ = emitted(tool)
+    declaration, interface, *_ = emit_records(tool)
     assert interface["inferred_facts"] == list(tool.inferred_facts)
     assert declaration["interface_ref"] == interface["interface_id"]
     assert interface["tool_id"] == declaration["tool_id"]
@@ -163,19 +163,19 @@ def test_stating_a_fact_takes_it_off_the_list_of_inferred_ones(tmp_path: Path) -
 )
 def test_openness_depends_on_the_kind(kind: str, is_open: bool, tmp_path: Path) -> None:
     """AT-44"""
-    assert declared(tmp_path, tool_kind=kind).facts.is_open_world is is_open
+    assert compile_declaration(tmp_path, tool_kind=kind).facts.is_open_world is is_open
 
 
 def test_annotations_relax_nothing(tmp_path: Path) -> None:
     """AT-28"""
-    tool = declared(tmp_path, annotations={"readOnlyHint": True, "is_read_only": True})
+    tool = compile_declaration(tmp_path, annotations={"readOnlyHint": True, "is_read_only": True})
     assert tool.facts.is_read_only is False
     assert msgspec.json.decode(tool.payload)["annotations"]["readOnlyHint"] is True
 
 
 def test_each_record_is_emitted_on_its_own(tmp_path: Path) -> None:
     """AT-30: declaration, interface, execution profile and permission profile."""
-    records = emitted(declared(tmp_path))
+    records = emit_records(compile_declaration(tmp_path))
     ids = ("tool_kind", "interface_id", "execution_profile_id", "permission_profile_id")
     assert [next(key for key in ids if key in record) for record in records] == list(ids)
     assert {record["schema_version"] for record in records} == {"0.2.0"}
@@ -189,7 +189,7 @@ def test_unknown_fields_survive_at_every_level(tmp_path: Path) -> None:
         "external_mappings": [{"source": "quantum", "native_id": "Q7"}],
         "tool_interface": {"user_facing_name": "Notes", "rendering": {"ui_summary": "short", "x_icon": "pen"}},
     }
-    declaration, interface, *_ = emitted(declared(tmp_path, **extra))
+    declaration, interface, *_ = emit_records(compile_declaration(tmp_path, **extra))
     for key in ("x_team", "capability_refs", "external_mappings"):
         assert declaration[key] == extra[key]
     assert interface["rendering"] == {"ui_summary": "short", "x_icon": "pen"}
@@ -199,7 +199,7 @@ def test_unknown_fields_survive_at_every_level(tmp_path: Path) -> None:
 def test_the_older_spelling_of_the_input_schema_is_read(tmp_path: Path) -> None:
     """AT-86, and AT-29: the schema stays what it was."""
     schema = {"type": "object", "properties": {"q": {"type": "string", "x-unit": "words"}}}
-    tool = declared(tmp_path, input_contract={"schema": schema})
+    tool = compile_declaration(tmp_path, input_contract={"schema": schema})
     assert msgspec.json.decode(tool.input_schema) == schema
 
 

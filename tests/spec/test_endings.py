@@ -158,7 +158,7 @@ def keeps(**policy: Any) -> dict[str, Any]:
     return {"tools": (make_tool(output_contract=policy),)}
 
 
-def executed(kind: Any, status: str = "failed", state: str = "failed", **more: Any) -> Ending:
+def make_ending(kind: Any, status: str = "failed", state: str = "failed", **more: Any) -> Ending:
     return Ending("execute", (kind, status, state), {"default": ExecutionFailed(kind, "it went wrong", **more)})
 
 
@@ -239,12 +239,12 @@ ENDINGS: dict[str, Ending] = {
         happens=turned_away,
     ),
     # 9
-    "failed": executed("execution_failed"),
-    "unavailable": executed("dependency_unavailable"),
-    "too often": executed("rate_limited", retry_after=3.0),
-    "outside its sandbox": executed("sandbox_violation"),
-    "without its key": executed("credential_missing"),
-    "partly done": executed("partial_failure", "partial_succeeded", "succeeded", output=Output({"half": 1})),
+    "failed": make_ending("execution_failed"),
+    "unavailable": make_ending("dependency_unavailable"),
+    "too often": make_ending("rate_limited", retry_after=3.0),
+    "outside its sandbox": make_ending("sandbox_violation"),
+    "without its key": make_ending("credential_missing"),
+    "partly done": make_ending("partial_failure", "partial_succeeded", "succeeded", output=Output({"half": 1})),
     "too slow": Ending("execute", ("timeout", "timed_out", "timed_out"), happens=too_slow),
     "canceled": Ending("execute", ("canceled", "canceled", "canceled"), happens=canceled_while_it_runs),
     "discarded": Ending(

@@ -44,7 +44,7 @@ def held(scene: RunningApp, name: str) -> tuple[str, dict[str, Any]]:
     raise AssertionError(f"{name} is not held back")
 
 
-def shown(scene: RunningApp) -> set[str]:
+def list_shown(scene: RunningApp) -> set[str]:
     """The tools a model is shown with their schemas."""
     return {each.name for each in scene.surface.tools().tools}
 
@@ -124,7 +124,7 @@ async def test_at_14_an_executor_that_would_take_it_is_no_setup() -> None:
 async def test_at_15_a_deferred_tool_is_found_and_its_schema_is_not_shown() -> None:
     """AT-15"""
     async with running_app(make_tool(lifecycle="deferred")) as on:
-        assert "search" not in shown(on)
+        assert "search" not in list_shown(on)
         assert "city" not in repr(on.surface.tools())
         assert "search" in {each.name for each in on.surface.tools().deferred}
         assert (await on.surface.search("does search")).matches[0] == "shop.search"
@@ -135,10 +135,10 @@ async def test_at_16_a_deprecated_tool_works_and_is_not_offered() -> None:
     """AT-16: not shown, last in a search, called by its name it works, and the call is flagged."""
     old, new = make_tool("find", lifecycle="deprecated"), make_tool("find_again", description="Does find.")
     async with running_app(old, new, caller={"defer_above": 0}) as on:
-        assert "find" not in {*shown(on), *(each.name for each in on.surface.tools().deferred)}
+        assert "find" not in {*list_shown(on), *(each.name for each in on.surface.tools().deferred)}
         assert (await on.surface.search("find")).matches[0] == "shop.find_again"
     async with running_app(old, new) as on:
-        assert shown(on) == {"find_again"}
+        assert list_shown(on) == {"find_again"}
         result = await on.call("find")
         assert not result.is_error
         planned = (await on.read_events(result))[0]

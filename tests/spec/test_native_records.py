@@ -12,7 +12,7 @@ from ferrule.contracts.executor import Output
 from ferrule.model.persistence import ResultSettings
 from tests.spec.aml_app import NONE, running_aml_app, tool_file
 from tests.spec.running_app import RunningApp, make_tool, run_async, running_app
-from tests.spec.test_compiled import declared, emitted
+from tests.spec.test_compiled import compile_declaration, emit_records
 from tests.spec.tool_server import running_tool_server
 
 RESULT: dict[str, Any] = {
@@ -68,7 +68,7 @@ def mcp(url: str) -> dict[str, str]:
     return tool_file("far-tool", {"type": "mcp", "url": url, "tool_name": "far_tool", "credentials": NONE})
 
 
-async def mapped(on: RunningApp, result: Any) -> dict[str, Any]:
+async def map_result(on: RunningApp, result: Any) -> dict[str, Any]:
     """All that the record of a call says about what it was called at the server."""
     found: dict[str, Any] = {}
     for each in (await on.read_record(result))["external_mappings"]:
@@ -92,7 +92,7 @@ def test_at_260_what_an_mcp_server_gave_is_kept_word_for_word(is_error: bool) ->
             assert result.status == ("failed" if is_error else "succeeded")
             assert [dict(block) for block in result.content] == given["content"]
             assert result.structured_content == given["structuredContent"]
-            kept = await mapped(on, result)
+            kept = await map_result(on, result)
             assert (kept["isError"], kept["_meta"]) == (is_error, given["_meta"])
 
     story()
@@ -136,7 +136,7 @@ async def test_at_196_an_error_of_the_protocol_is_no_failure_of_the_tool() -> No
             ("execution_failed", "mcp:isError"),
             ("invalid_arguments", "mcp:-32602"),
         ]
-        kept = await mapped(on, result)
+        kept = await map_result(on, result)
     numbers = [each.message["id"] for each in server.list_requests("tools/call")]
     assert kept["jsonrpc_request_id"] == numbers[-1]
     assert (kept["mcp_session_id"], kept["mcp_protocol_version"]) == ("session-1", "2025-06-18")
@@ -148,7 +148,7 @@ async def test_at_196_an_error_of_the_protocol_is_no_failure_of_the_tool() -> No
 def test_at_258_the_ids_of_each_source_are_on_the_declaration_and_on_the_call(source: str, tmp_path: Path) -> None:
     """AT-258, AT-257: static ones on the tool, those of one call on its record, in the names of their source."""
     static, each_call = ({"source": source, **fields} for fields in SOURCES[source])
-    assert emitted(declared(tmp_path, external_mappings=[static]))[0]["external_mappings"] == [static]
+    assert emit_records(compile_declaration(tmp_path, external_mappings=[static]))[0]["external_mappings"] == [static]
 
     @run_async
     async def story() -> None:
@@ -169,7 +169,7 @@ def test_at_262_several_mappings_of_one_tool_survive(tmp_path: Path) -> None:
         {"source": "openapi", "operation_id": "readFile"},
         {"source": "quantum", "native_id": "Q7", "entangled_with": ["Q8"]},
     ]
-    assert emitted(declared(tmp_path, external_mappings=mappings))[0]["external_mappings"] == mappings
+    assert emit_records(compile_declaration(tmp_path, external_mappings=mappings))[0]["external_mappings"] == mappings
 
     @run_async
     async def story() -> None:
@@ -190,7 +190,7 @@ def test_at_262_several_mappings_of_one_tool_survive(tmp_path: Path) -> None:
 )
 def test_at_264_both_spellings_of_a_key_are_taken_and_kept(mapping: dict[str, str], tmp_path: Path) -> None:
     """AT-264: as it was written, and rules find the tool by either."""
-    assert emitted(declared(tmp_path, external_mappings=[mapping]))[0]["external_mappings"] == [mapping]
+    assert emit_records(compile_declaration(tmp_path, external_mappings=[mapping]))[0]["external_mappings"] == [mapping]
 
     @run_async
     async def story() -> None:
@@ -214,6 +214,6 @@ async def test_at_259_the_number_of_a_request_stands_beside_our_own_id() -> None
         running_aml_app(mcp(server.url)) as on,
     ):
         result = await on.call("far-tool", {}, wait=15)
-        kept = await mapped(on, result)
+        kept = await map_result(on, result)
     assert json.dumps(kept["jsonrpc_request_id"]) != result.invocation_id
     assert kept["jsonrpc_request_id"] == server.list_requests("tools/call")[0].message["id"]

@@ -27,7 +27,7 @@ ID = {"type": "object", "properties": {"id": {"type": "string", "description": "
 QUICK = {"backoff_ms": 1}
 
 
-async def called(answers: Any, arguments: Any = None, **tool: Any) -> tuple[Result, Server]:
+async def call_tool(answers: Any, arguments: Any = None, **tool: Any) -> tuple[Result, Server]:
     """What one call of the tool becomes, and the server behind it."""
     endpoint, base = tool.pop("endpoint", "POST /x"), tool.pop("base", "")
     said = {name: tool.pop(name) for name in ("timeout_ms", "retry_policy", "credentials") if name in tool}
@@ -47,7 +47,7 @@ async def test_aml_40_the_path_of_the_endpoint_goes_behind_the_base_url() -> Non
         ("", "OPTIONS /x", "OPTIONS", "/x"),
         ("", "PATCH /x", "PATCH", "/x"),
     ):
-        _, server = await called(FINE, base=base, endpoint=endpoint, kind="action")
+        _, server = await call_tool(FINE, base=base, endpoint=endpoint, kind="action")
         assert [(seen.method, seen.target) for seen in server.seen] == [(method, target)]
 
 
@@ -55,7 +55,7 @@ async def test_aml_40_the_path_of_the_endpoint_goes_behind_the_base_url() -> Non
 async def test_aml_41_placeholders_are_filled_with_arguments_and_stay_one_segment() -> None:
     """AML-41: a value never becomes another path, and is not sent a second time."""
     takes = {"type": "object", "properties": {"id": {"type": "string"}, "note": {"type": "string"}}}
-    _, server = await called(FINE, {"id": "a/../b?c#d", "note": "n"}, endpoint="POST /o/{id}", takes=takes)
+    _, server = await call_tool(FINE, {"id": "a/../b?c#d", "note": "n"}, endpoint="POST /o/{id}", takes=takes)
     assert server.seen[0].segments == ["o", "a/../b?c#d"]
     assert json.loads(server.seen[0].body) == {"note": "n"}
 
@@ -71,7 +71,7 @@ def test_aml_42_a_call_has_five_seconds_when_nothing_is_said() -> None:
             await wire.reader.read()
             return None
 
-        calling = asyncio.ensure_future(called(silent))
+        calling = asyncio.ensure_future(call_tool(silent))
         await reached.wait()
         loop.ahead += 4.8
         for _ in range(50):
@@ -126,7 +126,7 @@ def attempts_are(statuses: Sequence[int], policy: dict[str, Any], kind: str, exp
     @run_async
     async def story() -> None:
         answers = [FINE if status == 200 else answer(status) for status in statuses]
-        result, server = await called(answers, kind=kind, retry_policy=policy)
+        result, server = await call_tool(answers, kind=kind, retry_policy=policy)
         assert (result.status, len(server.seen)) == expected
 
     story()
@@ -143,7 +143,7 @@ def test_aml_45_waits_double() -> None:
             return FINE if len(moments) == 4 else answer(503)
 
         policy = {"max_attempts": 4, "on_status": [503], "backoff_ms": 20}
-        result, _ = await called(busy, retry_policy=policy)
+        result, _ = await call_tool(busy, retry_policy=policy)
         assert result.status == "succeeded"
         waits = [later - earlier for earlier, later in pairwise(moments)]
         assert [wait >= least for wait, least in zip(waits, (0.02, 0.04, 0.08), strict=True)] == [True] * 3
@@ -218,7 +218,7 @@ async def test_aml_19_two_identical_actions_reach_the_backend_twice() -> None:
 async def test_aml_31_a_default_does_not_reach_the_backend() -> None:
     """AML-31."""
     takes = {"type": "object", "properties": {"q": {"type": "string"}, "top": {"type": "integer", "default": 5}}}
-    _, server = await called(FINE, {"q": "x"}, takes=takes)
+    _, server = await call_tool(FINE, {"q": "x"}, takes=takes)
     assert json.loads(server.seen[0].body) == {"q": "x"}
 
 
@@ -229,13 +229,13 @@ def test_aml_36_what_to_do_about_a_status_comes_with_it(key: Any) -> None:
     @run_async
     async def story() -> None:
         codes = {key: {"meaning": "Too many.", "agent_action": "Come back tomorrow."}}
-        result, _ = await called(answer(429), kind="action", error_codes=codes)
+        result, _ = await call_tool(answer(429), kind="action", error_codes=codes)
         assert result.error is not None
         assert result.error.error_class == "rate_limited"
         for text in (result.error.message, str(result.content)):
             assert "Too many." in text
             assert "Come back tomorrow." in text
-        other, _ = await called(answer(409), kind="action", error_codes=codes)
+        other, _ = await call_tool(answer(409), kind="action", error_codes=codes)
         assert "tomorrow" not in str(other)
 
     story()
@@ -244,7 +244,7 @@ def test_aml_36_what_to_do_about_a_status_comes_with_it(key: Any) -> None:
 @run_async
 async def test_aml_24_an_answer_that_breaks_the_output_schema_is_no_success() -> None:
     """AML-24, AML-23: the model can rely on what the definition promises."""
-    result, _ = await called(json_answer({"id": 5}), gives=ID)
+    result, _ = await call_tool(json_answer({"id": 5}), gives=ID)
     assert (result.status, result.error and result.error.error_code) == ("failed", "result_mapping_failed")
-    result, _ = await called(json_answer({"id": "5"}), gives=ID, takes=CITY)
+    result, _ = await call_tool(json_answer({"id": "5"}), gives=ID, takes=CITY)
     assert result.structured_content == {"id": "5"}

@@ -32,7 +32,7 @@ def as_aws(server: Far) -> dict[str, str]:
     return {**KEYS, "AWS_REGION": REGION, "AWS_ENDPOINT_URL": server.url, "AWS_EC2_METADATA_DISABLED": "true"}
 
 
-async def failed(running: RunningApp, name: str, arguments: Any) -> tuple[str, str | None]:
+async def call_and_fail(running: RunningApp, name: str, arguments: Any) -> tuple[str, str | None]:
     result = await running.call(name, arguments)
     assert result.error is not None, result
     return result.error.error_class, result.error.native_error_ref
@@ -90,8 +90,8 @@ async def test_aml_51_a_function_that_fails_is_no_acknowledgement() -> None:
     answers = iter([unhandled, throttled])
     with far(lambda asked: next(answers)) as server:
         async with running_aml_app(tool_file("send", function(), kind="action", takes=MAIL), as_aws(server)) as running:
-            assert await failed(running, "send", TO) == ("execution_failed", "lambda:KeyError")
-            assert await failed(running, "send", TO) == ("rate_limited", "aws:TooManyRequestsException")
+            assert await call_and_fail(running, "send", TO) == ("execution_failed", "lambda:KeyError")
+            assert await call_and_fail(running, "send", TO) == ("rate_limited", "aws:TooManyRequestsException")
         assert len(server.asked) == 2
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ferrule.definitions.compiler.read import split_front_matter
 from ferrule.model.diagnostic import Report
 from ferrule.workspace.workspace import Workspace
-from tests.definitions.compiler.texts import damaged, values
+from tests.definitions.compiler.texts import damaged_texts, values
 from tests.definitions.rules.cases import HERE
 
 BASES = sorted(path for path in (HERE / "bases").glob("**/*") if path.suffix in (".md", ".yaml", ".json"))
@@ -44,7 +44,7 @@ def is_sane(report: Report, text: str | bytes) -> None:
 @given(st.data())
 def test_any_edit_of_a_valid_file_gives_diagnostics(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(SEEDS)))
-    text = data.draw(damaged(SEEDS[name]))
+    text = data.draw(damaged_texts(SEEDS[name]))
     is_sane(check({name: text}), text)
 
 

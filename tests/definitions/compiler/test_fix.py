@@ -73,18 +73,18 @@ REST = TOOL[TOOL.index("  type: rest-api") : TOOL.index("\nuse_guidance")]
 CREDENTIALS = TOOL[TOOL.index("  credentials:") : TOOL.index("\nuse_guidance")]
 
 
-def judged(source: Source) -> list[Diagnostic]:
+def check_source(source: Source) -> list[Diagnostic]:
     return merge(check_file(source, load_parts(), SETTINGS), [])
 
 
-def mended(text: str | bytes) -> str:
+def fix_source(text: str | bytes) -> str:
     data = text if isinstance(text, bytes) else text.encode()
-    result = fix_text(Source("tools/tool-one.tool.md", data), AML, FIXERS, judged)
+    result = fix_text(Source("tools/tool-one.tool.md", data), AML, FIXERS, check_source)
     return data.decode() if result is None else result.data.decode()
 
 
 def test_the_base_is_clean() -> None:
-    assert judged(Source("tools/tool-one.tool.md", TOOL.encode())) == []
+    assert check_source(Source("tools/tool-one.tool.md", TOOL.encode())) == []
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_word_is_mended_and_nothing_else_changes(right: str, wrong: str) -> No
         "source": "source: env\n    name: ONE_TOKEN",
     }
     anchor = next(text for start, text in anchors.items() if right.startswith(start))
-    assert mended(TOOL.replace(anchor, wrong, 1)) == TOOL.replace(anchor, right, 1)
+    assert fix_source(TOOL.replace(anchor, wrong, 1)) == TOOL.replace(anchor, right, 1)
 
 
 @pytest.mark.parametrize(
@@ -133,14 +133,14 @@ def test_a_word_is_mended_and_nothing_else_changes(right: str, wrong: str) -> No
 def test_a_queue_provider_gets_its_name_of_today(wrong: str, right: str) -> None:
     account = "  credentials:\n    scheme: iam-role\n"
     before = TOOL.replace(REST, f"  type: message-queue\n{wrong}\n{account}")
-    assert mended(before) == TOOL.replace(REST, f"  type: message-queue\n{right}\n{account}")
+    assert fix_source(before) == TOOL.replace(REST, f"  type: message-queue\n{right}\n{account}")
 
 
 def test_british_spelling() -> None:
     rest = "  type: database\n  engine: postgresql\n  query_method: {}\n  credentials:\n    scheme: service-account\n"
     rest += "    source: env\n    name: DB\n"
     before = TOOL.replace(REST, rest.format("parameterized-sql  # safe"))
-    assert mended(before) == TOOL.replace(REST, rest.format("parameterised-sql  # safe"))
+    assert fix_source(before) == TOOL.replace(REST, rest.format("parameterised-sql  # safe"))
 
 
 ARN = "arn:aws:lambda:eu-west-1:123456789012:function:one"
@@ -155,7 +155,7 @@ ARN = "arn:aws:lambda:eu-west-1:123456789012:function:one"
 )
 def test_a_function_arn_is_split(wrong: str, right: str) -> None:
     rest = "  type: lambda\n{}  invocation_type: Event\n  credentials:\n    scheme: iam-role\n"
-    assert mended(TOOL.replace(REST, rest.format(wrong))) == TOOL.replace(REST, rest.format(right))
+    assert fix_source(TOOL.replace(REST, rest.format(wrong))) == TOOL.replace(REST, rest.format(right))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_function_arn_is_split(wrong: str, right: str) -> None:
     ],
 )
 def test_auth_becomes_credentials(wrong: str, right: str) -> None:
-    assert mended(TOOL.replace(CREDENTIALS, wrong)) == TOOL.replace(CREDENTIALS, right)
+    assert fix_source(TOOL.replace(CREDENTIALS, wrong)) == TOOL.replace(CREDENTIALS, right)
 
 
 VAULT = "https://our-vault.vault.azure.net"
@@ -198,14 +198,14 @@ SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:mail-AbCdEf"
 def test_a_secret_that_says_where_it_is_kept_is_named_by_its_fields(word: str, fields: str) -> None:
     """AML-16"""
     before = TOOL.replace("source: env\n    name: ONE_TOKEN", f'token_source: "{word}"  # ask Ana')
-    assert mended(before) == TOOL.replace("source: env\n    name: ONE_TOKEN", f"{fields}  # ask Ana")
+    assert fix_source(before) == TOOL.replace("source: env\n    name: ONE_TOKEN", f"{fields}  # ask Ana")
 
 
 def test_auth_takes_everything_along() -> None:
     """AML-16: what nobody knows stays, and is told of then."""
     wrong = "  auth:\n    scheme: api-key\n    header: X-Key\n    token_source: env:ONE\n    team: post # ours\n"
     right = '  credentials:\n    scheme: api-key\n    header: X-Key\n    source: "env"\n    name: "ONE"\n    team: post # ours\n'
-    assert mended(TOOL.replace(CREDENTIALS, wrong)) == TOOL.replace(CREDENTIALS, right)
+    assert fix_source(TOOL.replace(CREDENTIALS, wrong)) == TOOL.replace(CREDENTIALS, right)
 
 
 BROKER = "    provider: aws\n    function_id: arn:aws:lambda:eu-west-1:123456789012:function:token\n"
@@ -216,7 +216,7 @@ def test_a_client_goes_once_its_broker_is_named(key: str) -> None:
     """AML-16"""
     client = "    token_url: https://id.example.com\n    client_id: one\n    client_secret: two\n    grant_type: x\n"
     before = TOOL.replace(CREDENTIALS, f"  {key}:\n    scheme: oauth2\n{client}{BROKER}")
-    assert mended(before) == TOOL.replace(CREDENTIALS, f"  credentials:\n    scheme: oauth2\n{BROKER}")
+    assert fix_source(before) == TOOL.replace(CREDENTIALS, f"  credentials:\n    scheme: oauth2\n{BROKER}")
 
 
 DATABASE = "  type: database\n  engine: postgresql\n  query_method: orm\n"
@@ -249,14 +249,14 @@ DATABASE = "  type: database\n  engine: postgresql\n  query_method: orm\n"
 def test_a_connection_moves_into_the_credentials(wrong: str, right: str | None) -> None:
     """AML-57"""
     before = TOOL.replace(REST, DATABASE + wrong)
-    assert mended(before) == (before if right is None else TOOL.replace(REST, DATABASE + right))
+    assert fix_source(before) == (before if right is None else TOOL.replace(REST, DATABASE + right))
 
 
 def test_what_a_moved_schema_brings_to_light_is_mended_with_it() -> None:
     """AML-16, AML-27"""
     wrong = DEDENTED.replace("type: string # plain text", "type: [string, null]")
     before = TOOL.replace(f"interface:\n{INPUT}{OUTPUT}", f"interface:\n{OUTPUT}\nparameters:\n{wrong}")
-    assert '      type: [string, "null"]' in mended(before).replace("        type", "      type")
+    assert '      type: [string, "null"]' in fix_source(before).replace("        type", "      type")
 
 
 @pytest.mark.parametrize(
@@ -274,38 +274,38 @@ def test_what_a_moved_schema_brings_to_light_is_mended_with_it() -> None:
 )
 def test_what_would_need_a_guess_is_left_to_a_person(doubtful: str) -> None:
     before = TOOL.replace(CREDENTIALS, doubtful)
-    assert mended(before) == before
+    assert fix_source(before) == before
 
 
 def test_root_schemas_move_into_the_interface() -> None:
     before = TOOL.replace(f"interface:\n{INPUT}{OUTPUT}", f"# what goes in\nparameters:\n{DEDENTED}")
     before = before.replace("\nuse_guidance", f"\nresponse_schema:\n{DEDENTED}\nuse_guidance")
-    assert mended(before) == TOOL.replace("interface:", "# what goes in\ninterface:")
+    assert fix_source(before) == TOOL.replace("interface:", "# what goes in\ninterface:")
 
 
 def test_a_root_schema_joins_the_interface_that_is_there() -> None:
     before = TOOL.replace(OUTPUT, "").replace("\nuse_guidance", f"\nresponse_schema:\n{DEDENTED}\nuse_guidance")
-    assert mended(before) == TOOL
+    assert fix_source(before) == TOOL
     before = TOOL.replace(INPUT, "").replace("\nuse_guidance", f"\nparameters:\n{DEDENTED}\nuse_guidance")
-    assert mended(before) == TOOL
+    assert fix_source(before) == TOOL
 
 
 def test_a_schema_that_would_show_new_errors_is_not_moved() -> None:
     bad = DEDENTED.replace("type: string", "type: text").replace("required: [text]", "required: text\n  $ref: x")
     before = TOOL.replace(f"interface:\n{INPUT}{OUTPUT}", f"interface:\n{OUTPUT}\nparameters:\n{bad}")
-    assert mended(before) == before
+    assert fix_source(before) == before
 
 
 def test_line_ends_and_byte_order_mark_stay() -> None:
     wrong = TOOL.replace(CREDENTIALS, '  auth:\n    scheme: bearer-token\n    token_source: "env:ONE"\n')
     right = TOOL.replace(CREDENTIALS, '  credentials:\n    scheme: bearer-token\n    source: "env"\n    name: "ONE"\n')
     data = b"\xef\xbb\xbf" + wrong.replace("\n", "\r\n").encode()
-    assert mended(data).encode() == b"\xef\xbb\xbf" + right.replace("\n", "\r\n").encode()
+    assert fix_source(data).encode() == b"\xef\xbb\xbf" + right.replace("\n", "\r\n").encode()
 
 
 def test_an_aliased_value_is_left_alone() -> None:
     before = TOOL.replace("status: active", "status: &word Active").replace("owner: team", "owner: *word")
-    assert mended(before) == before
+    assert fix_source(before) == before
 
 
 def test_a_fix_that_does_more_than_it_promises_is_refused() -> None:
@@ -317,7 +317,7 @@ def test_a_fix_that_does_more_than_it_promises_is_refused() -> None:
 
     source = Source("tools/tool-one.tool.md", TOOL.replace("status: active", "status: gone").encode())
     fixers = Fixers((greedy,), frozenset({"AML-11"}))  # type: ignore[arg-type]
-    assert fix_text(source, AML, fixers, judged) is None
+    assert fix_text(source, AML, fixers, check_source) is None
 
 
 WRONG = {
@@ -350,7 +350,7 @@ def test_property_no_mixture_of_mistakes_is_made_worse(mixture: dict[str, str]) 
     for right, wrong in mixture.items():
         text = text.replace(right, wrong, 1)
     source = Source("tools/tool-one.tool.md", text.encode())
-    result = fix_text(source, AML, FIXERS, judged)
+    result = fix_text(source, AML, FIXERS, check_source)
     if result is None:
         return
     after = Source(source.file, result.data)
@@ -358,11 +358,11 @@ def test_property_no_mixture_of_mistakes_is_made_worse(mixture: dict[str, str]) 
     assert read(after)[0].body == read(source)[0].body
     for comment in ("# low comment", "# what the model fills in"):
         assert result.after.count(comment) == text.count(comment)
-    assert fix_text(after, AML, FIXERS, judged) is None, "everything that can be mended is mended the first time"
+    assert fix_text(after, AML, FIXERS, check_source) is None, "everything that can be mended is mended the first time"
 
 
 def _errors(source: Source) -> int:
-    return sum(found.severity is Severity.ERROR for found in judged(source))
+    return sum(found.severity is Severity.ERROR for found in check_source(source))
 
 
 SUPERSEDED = (
@@ -402,6 +402,6 @@ def test_property_superseded_files_become_what_would_be_written_today(
         )
     for word, mistake in words:
         wrong = wrong.replace(word, mistake)
-    result = mended(mark + wrong.replace("\n", newline).encode()).encode()
+    result = fix_source(mark + wrong.replace("\n", newline).encode()).encode()
     assert result == mark + right.replace("\n", newline).encode()
-    assert "AML-16" not in {found.rule for found in judged(Source("tools/tool-one.tool.md", result))}
+    assert "AML-16" not in {found.rule for found in check_source(Source("tools/tool-one.tool.md", result))}

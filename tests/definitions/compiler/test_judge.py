@@ -35,7 +35,7 @@ def test_publishing_refuses_a_breaking_change_without_a_major_version(tmp_path: 
     assert '{"q":""}' in refused.value.report.diagnostics[0].message  # type: ignore[attr-defined]
 
 
-def published(root: Path, files: dict[str, str]) -> Workspace:
+def publish_files(root: Path, files: dict[str, str]) -> Workspace:
     workspace = Workspace.open(write(root, files))
     publish(workspace, by="ada", at=AT, now=NOW)
     return workspace
@@ -47,20 +47,20 @@ def told(workspace: Workspace) -> list[tuple[str, str, int]]:
 
 
 def test_a_tool_that_is_gone_is_told_once_for_the_agent_that_names_it(tmp_path: Path) -> None:
-    workspace = published(tmp_path, shop())
+    workspace = publish_files(tmp_path, shop())
     (tmp_path / "tools/find-order.tool.md").unlink()
     assert [rule for rule, _, _ in told(workspace)] == ["AML-81"]
 
 
 def test_what_was_wrong_before_is_no_news(tmp_path: Path) -> None:
-    workspace = published(tmp_path, shop())
+    workspace = publish_files(tmp_path, shop())
     assert told(workspace) == []
     write(tmp_path, {"tools/find-order.tool.md": tool(version="1.0.1", name="Find an order")})
     assert told(workspace) == []
 
 
 def test_a_comment_in_the_candidates_file_silences_a_finding(tmp_path: Path) -> None:
-    workspace = published(tmp_path, shop())
+    workspace = publish_files(tmp_path, shop())
     stricter = {"type": "object", "properties": {"q": {"type": "string", "minLength": 1, "description": "Words."}}}
     text = tool(version="1.1.0", takes={**stricter, "required": ["q"]})
     write(tmp_path, {"tools/find-order.tool.md": text})

@@ -11,11 +11,11 @@ from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Source
 from ferrule.model.value import JsonValue, Path
 from tests.definitions.compiler.reading import one
-from tests.definitions.compiler.texts import DEFINITION, damaged, dumped
+from tests.definitions.compiler.texts import DEFINITION, damaged_texts, dumped_texts
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.one_of(damaged(), dumped()))
+@given(st.one_of(damaged_texts(), dumped_texts()))
 def test_every_value_that_was_read_has_a_place(text: str) -> None:
     lines = text.count("\n") + 2
     for document in read(Source("a.yaml", text.encode("utf-8", "surrogatepass"))):

@@ -37,7 +37,7 @@ def a_tool(name: str = "search", **changes: object) -> Tool:
     return Tool(**(fields | changes))  # type: ignore[arg-type]  # a test's fields
 
 
-def opened(*tools: Tool, records: tuple[Record, ...] = ()) -> Catalog:
+def open_catalog(*tools: Tool, records: tuple[Record, ...] = ()) -> Catalog:
     return Catalog.from_bytes(pack(tools, records, {}, KEY), TRUSTED)
 
 
@@ -53,7 +53,7 @@ def test_what_goes_in_comes_out() -> None:
         payload=msgspec.Raw(b'{"x_unknown":[1,2.5,null]}'),
     )
     for tool in (whole, a_tool()):
-        found = opened(tool).tools[0]
+        found = open_catalog(tool).tools[0]
         assert canonical(found) == canonical(tool)
         assert found.credentials is None or bytes(found.credentials) == b'{"source":"env"}'
 
@@ -94,7 +94,7 @@ def test_a_foreign_key_is_refused_with_advice() -> None:
 
 def test_documentation_is_kept_but_is_no_part_of_the_digest() -> None:
     tool = a_tool()
-    plain = opened(tool)
+    plain = open_catalog(tool)
     told = Catalog.from_bytes(pack([tool], [], {documentation_key(tool): {"purpose": "Why."}}, KEY), TRUSTED)
     assert told.digest == plain.digest
     assert told.documentation(tool) == {"purpose": "Why."}
@@ -102,7 +102,7 @@ def test_documentation_is_kept_but_is_no_part_of_the_digest() -> None:
 
 
 def test_a_caller_without_a_version_gets_the_newest_available_one() -> None:
-    catalog = opened(
+    catalog = open_catalog(
         a_tool(version="1.9.0"),
         a_tool(version="1.10.0"),
         a_tool(version="2.0.0", lifecycle="disabled"),
@@ -116,7 +116,7 @@ def test_a_caller_without_a_version_gets_the_newest_available_one() -> None:
 
 
 def test_names_live_in_namespaces_and_a_clash_is_never_guessed() -> None:
-    catalog = opened(a_tool(tool_id="a.search", namespace="a"), a_tool(tool_id="b.search", namespace="b"))
+    catalog = open_catalog(a_tool(tool_id="a.search", namespace="a"), a_tool(tool_id="b.search", namespace="b"))
     found = catalog.find("search", "b")
     assert found is not None and found.tool_id == "b.search"
     with pytest.raises(CatalogError, match="several namespaces"):
@@ -124,7 +124,7 @@ def test_names_live_in_namespaces_and_a_clash_is_never_guessed() -> None:
 
 
 def test_an_alias_leads_to_its_tool_and_a_primary_name_wins() -> None:
-    catalog = opened(a_tool("find", aliases=("search", "look")), a_tool("search"))
+    catalog = open_catalog(a_tool("find", aliases=("search", "look")), a_tool("search"))
     by_alias, by_name = catalog.find("look"), catalog.find("search")
     assert by_alias is not None and by_alias.tool_id == "find"
     assert by_name is not None and by_name.tool_id == "search"
@@ -140,7 +140,7 @@ def test_records_are_found_by_kind_and_id() -> None:
         Record(kind="agent", record_id="helper", dialect="aml", version="1.0.0"),
         Record(kind="role", record_id="reader", dialect="aml", version="1.0.0"),
     )
-    catalog = opened(a_tool(), records=records)
+    catalog = open_catalog(a_tool(), records=records)
     assert [record.record_id for record in catalog.records("role")] == ["reader"]
     assert catalog.record("agent", "helper") == records[0]
     assert catalog.record("agent", "reader") is None
@@ -160,10 +160,10 @@ def test_the_digest_depends_on_meaning_alone(schema: dict[str, object]) -> None:
     forwards = msgspec.json.encode(schema)
     backwards = msgspec.json.encode(dict(reversed(schema.items())))
     loose = msgspec.json.format(backwards, indent=3)
-    digests = {opened(a_tool(input_schema=msgspec.Raw(text))).digest for text in (forwards, backwards, loose)}
+    digests = {open_catalog(a_tool(input_schema=msgspec.Raw(text))).digest for text in (forwards, backwards, loose)}
     assert len(digests) == 1
     changed = msgspec.json.encode(schema | {"another": 1})
-    assert opened(a_tool(input_schema=msgspec.Raw(changed))).digest not in digests
+    assert open_catalog(a_tool(input_schema=msgspec.Raw(changed))).digest not in digests
 
 
 def test_ten_thousand_tools_open_in_milliseconds_and_stay_small() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ferrule.definitions.compiler.compose import compose_all
 from ferrule.definitions.compiler.quick import quick_load
 from ferrule.definitions.compiler.scalars import Unparsable
-from tests.definitions.compiler.texts import DEFINITION, damaged, dumped
+from tests.definitions.compiler.texts import DEFINITION, damaged_texts, dumped_texts
 
 
 def same(left: object, right: object) -> bool:
@@ -50,7 +50,7 @@ def test_lists_of_two_documents_are_not_shared() -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.one_of(damaged(), dumped()))
+@given(st.one_of(damaged_texts(), dumped_texts()))
 def test_quick_and_full_reader_agree(text: str) -> None:
     quick = quick_load(text)
     if quick is None:

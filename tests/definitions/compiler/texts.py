@@ -47,7 +47,7 @@ FRAGMENTS = (
 
 
 @st.composite
-def damaged(draw: st.DrawFn, text: str = DEFINITION) -> str:
+def damaged_texts(draw: st.DrawFn, text: str = DEFINITION) -> str:
     """A definition with a few random edits."""
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(text)))
@@ -76,7 +76,7 @@ values: st.SearchStrategy[Any] = st.recursive(
 
 
 @st.composite
-def dumped(draw: st.DrawFn) -> str:
+def dumped_texts(draw: st.DrawFn) -> str:
     """A random mapping as a YAML library writes it, in one of its styles."""
     value = draw(st.dictionaries(st.text(min_size=1, max_size=8), values, min_size=1, max_size=4))
     return str(

@@ -20,7 +20,7 @@ from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
 from tests.definitions.dialects.tools import VALUES, tools
 
 
-def a_tool(**fields: Any) -> Tool:
+def make_tool(**fields: Any) -> Tool:
     usual: dict[str, Any] = {
         "tool_id": "shop.send",
         "namespace": "shop",
@@ -36,12 +36,12 @@ def a_tool(**fields: Any) -> Tool:
 
 
 def test_differences_name_fields_facts_and_places() -> None:
-    other = a_tool(
+    other = make_tool(
         title="Send",
         facts=SafetyFacts(is_destructive=True),
         input_schema=raw({"properties": {"a/b": {"type": "string"}}, "type": "object", "required": []}),
     )
-    assert find_differences(a_tool(), other) == [
+    assert find_differences(make_tool(), other) == [
         "title",
         "facts.is_destructive",
         "input_schema/properties/a~1b/format",
@@ -53,7 +53,7 @@ def test_differences_name_fields_facts_and_places() -> None:
     ("one", "other", "is_same"), [(1, 1.0, True), (1, True, False), ([], {}, False), (2**80, 2**80, True)]
 )
 def test_values_are_compared_not_bytes(one: Any, other: Any, is_same: bool) -> None:
-    mine, theirs = a_tool(input_schema=raw({"const": one})), a_tool(input_schema=raw({"const": other}))
+    mine, theirs = make_tool(input_schema=raw({"const": one})), make_tool(input_schema=raw({"const": other}))
     assert (find_differences(mine, theirs) == []) is is_same
 
 
@@ -67,19 +67,19 @@ def test_what_is_carried_makes_any_tool_the_other_one(tool: Tool, back: Tool) ->
 
 
 def test_nothing_is_carried_of_a_tool_that_is_all_there() -> None:
-    assert build_extension(a_tool(), a_tool()) == {}
+    assert build_extension(make_tool(), make_tool()) == {}
 
 
 def test_what_somebody_changed_since_counts() -> None:
     """The document's own words win over what was carried, once they are other words."""
-    tool, back = a_tool(lifecycle="retired", owner="post"), a_tool(lifecycle="disabled", owner="shop")
+    tool, back = make_tool(lifecycle="retired", owner="post"), make_tool(lifecycle="disabled", owner="shop")
     extension = build_extension(tool, back)
     assert extension == {
         "owner": "post",
         "lifecycle": "retired",
         "instead_of": {"owner": "shop", "lifecycle": "disabled"},
     }
-    changed = restore_tool(a_tool(lifecycle="available", owner="shop"), extension)
+    changed = restore_tool(make_tool(lifecycle="available", owner="shop"), extension)
     assert (changed.lifecycle, changed.owner) == ("available", "post")
 
 
@@ -103,12 +103,12 @@ def test_what_somebody_changed_since_counts() -> None:
 def test_an_extension_loosens_nothing_the_document_says(
     fields: dict[str, Any], extension: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    tool = restore_tool(a_tool(**fields), extension)
+    tool = restore_tool(make_tool(**fields), extension)
     assert {name: getattr(tool, name) for name in expected} == expected
 
 
 def test_a_fact_that_is_stated_there_is_stated() -> None:
-    tool = apply_extension(a_tool(), {"facts": {"is_read_only": True}})
+    tool = apply_extension(make_tool(), {"facts": {"is_read_only": True}})
     assert "is_read_only" not in tool.inferred_facts and len(tool.inferred_facts) == len(FACT_NAMES) - 1
 
 
@@ -124,13 +124,13 @@ def test_in_a_workspace_form_identity_schemas_and_credentials_stay() -> None:
         "origin": {"dialect": "aml", "payload": {"tool_id": "x"}},
         "aliases": ["post"],
     }
-    assert apply_extension(a_tool(), extension) == msgspec.structs.replace(a_tool(), aliases=("post",))
+    assert apply_extension(make_tool(), extension) == msgspec.structs.replace(make_tool(), aliases=("post",))
 
 
 @given(st.dictionaries(st.sampled_from([*Tool.__struct_fields__, "origin", "instead_of", "external_mappings"]), VALUES))
 def test_no_extension_does_harm(extension: dict[str, Any]) -> None:
     """Hostile members are passed over and told; never a traceback."""
-    tool = restore_tool(a_tool(approval_required=True), extension)
+    tool = restore_tool(make_tool(approval_required=True), extension)
     assert tool.approval_required
     for member in ("dialect", "payload"):
         assert member not in extension or any(found.member == member for found in find_bad_members(extension))

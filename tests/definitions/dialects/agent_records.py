@@ -40,7 +40,7 @@ def document(value: Any) -> Document:
     return read(Source("records.json", json.dumps(value).encode()))[0]
 
 
-def compiled(value: Any) -> Tool:
+def compile_declaration(value: Any) -> Tool:
     """The one tool of a list of records, with the records it refers to applied."""
     text = document(value)
     definitions, findings = DIALECT.definitions(text)

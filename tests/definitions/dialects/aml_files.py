@@ -12,7 +12,7 @@ def document(text: str, name: str = "tools/send-mail.tool.md") -> Document:
     return read(Source(name, text.encode()))[0]
 
 
-def compiled(text: str, name: str = "tools/send-mail.tool.md") -> Compiled:
+def compile_file(text: str, name: str = "tools/send-mail.tool.md") -> Compiled:
     read_document = document(text, name)
     (definition,), findings = DIALECT.definitions(read_document)
     assert not findings

@@ -30,7 +30,7 @@ def manifest(**spec: Any) -> dict[str, Any]:
     }
 
 
-def compiled(value: dict[str, Any]) -> Compiled:
+def compile_manifest(value: dict[str, Any]) -> Compiled:
     return DIALECT.compile(document(json.dumps(value)), Definition("adl.manifest", (), value), "elsewhere")
 
 

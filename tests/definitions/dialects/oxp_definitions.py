@@ -25,7 +25,7 @@ def document(value: Any, name: str = "tools.json") -> Document:
     return read(Source(name, json.dumps(value).encode()))[0]
 
 
-def compiled(value: Any) -> tuple[Tool, ...]:
+def compile_definition(value: Any) -> tuple[Tool, ...]:
     text = document(value)
     definitions, findings = DIALECT.definitions(text)
     assert not findings

@@ -21,7 +21,7 @@ from ferrule.model.tool import SafetyFacts
 from ferrule.schema.validation.soundness import schema_defects
 from tests import ROOT
 from tests.definitions.dialects.emitting import emit_adl
-from tests.definitions.dialects.manifests import compiled, document, manifest, user_tool
+from tests.definitions.dialects.manifests import compile_manifest, document, manifest, user_tool
 
 BASES = ROOT / "tests" / "definitions" / "rules" / "bases" / "adl"
 
@@ -85,7 +85,7 @@ def test_outlines_name_the_sound_tools() -> None:
 
 
 def test_a_user_defined_tool_is_a_function_with_inferred_facts() -> None:
-    (tool,) = compiled(manifest(tools=[user_tool(name="Sell")])).tools
+    (tool,) = compile_manifest(manifest(tools=[user_tool(name="Sell")])).tools
     assert (tool.tool_id, tool.name, tool.title, tool.tool_kind) == ("shop.sell", "sell", "Sell", "function")
     assert (tool.lifecycle, tool.version, tool.tags) == ("available", "2.0.1", ("sales",))
     assert tool.facts == SafetyFacts()
@@ -98,7 +98,7 @@ def test_built_ins_are_expanded_and_disabled_until_enabled() -> None:
         tools=[{"id": name} for name in BUILTIN_TOOLS] + [user_tool()],
         config={"tools": {"read": {"enabled": True, "max_lines": 9}, "bash": {"enabled": False}}},
     )
-    tools = {tool.name: tool for tool in compiled(value).tools}
+    tools = {tool.name: tool for tool in compile_manifest(value).tools}
     assert {name: tool.lifecycle for name, tool in tools.items()} == {
         "read": "available",
         "bash": "disabled",
@@ -116,7 +116,9 @@ def test_built_ins_are_expanded_and_disabled_until_enabled() -> None:
 
 
 def test_canonical_values_of_a_built_in_win_but_tags_are_free() -> None:
-    (tool,) = compiled(manifest(tools=[{"id": "bash", "name": "Mine", "description": "Mine", "tags": ["mine"]}])).tools
+    (tool,) = compile_manifest(
+        manifest(tools=[{"id": "bash", "name": "Mine", "description": "Mine", "tags": ["mine"]}])
+    ).tools
     assert (tool.title, tool.description, tool.tags) == ("Bash", BUILTIN_TOOLS["bash"].description, ("mine",))
 
 
@@ -134,7 +136,7 @@ def test_the_manifest_survives_whole_but_for_its_secrets() -> None:
         deployment={"vercel": {"environment": {"DB": "postgres://u:p@h/d", "LEVEL": "info"}}},
         novelty={"kept": True},
     )
-    (record,) = compiled(value).records
+    (record,) = compile_manifest(value).records
     payload = msgspec.json.decode(record.payload)
     assert (record.kind, record.record_id, record.version) == ("manifest", "shop", "2.0.1")
     assert payload["spec"]["novelty"] == {"kept": True}
@@ -149,7 +151,7 @@ def test_credentials_are_the_variables_of_injected_groups() -> None:
         tools=[user_tool(inject=["config.mail", "logger"]), user_tool(id="other")],
         config={"mail": {"key": "${MAIL_KEY}", "at": ["${MAIL_HOST:-x}"]}, "bank": {"key": "${BANK_KEY}"}},
     )
-    first, second = compiled(value).tools
+    first, second = compile_manifest(value).tools
     assert first.credentials is not None
     assert msgspec.json.decode(first.credentials) == {"environment": ["MAIL_HOST", "MAIL_KEY"]}
     assert second.credentials is None
@@ -170,10 +172,10 @@ tools = st.fixed_dictionaries(
 
 @given(st.lists(tools, max_size=4))
 def test_parse_emit_parse_is_stable(items: list[dict[str, Any]]) -> None:
-    first = compiled(manifest(tools=items))
+    first = compile_manifest(manifest(tools=items))
     emitted: Any = [emit_adl(tool) for tool in first.tools]
     assert not any(one.losses for one in emitted)
-    assert compiled(manifest(tools=[one.value["spec"]["tools"][0] for one in emitted])).tools == first.tools
+    assert compile_manifest(manifest(tools=[one.value["spec"]["tools"][0] for one in emitted])).tools == first.tools
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ferrule.model.tool import Tool
 from tests.definitions.dialects.emitting import emit_adl
-from tests.definitions.dialects.manifests import compiled, manifest
+from tests.definitions.dialects.manifests import compile_manifest, manifest
 
 
 def test_emit_reports_what_adl_cannot_say() -> None:
@@ -44,7 +44,7 @@ def test_emit_reports_what_adl_cannot_say() -> None:
     }  # fmt: skip
     assert {loss.instead for loss in losses} == {"extension"}
     assert [found.rule for found in demands] == ["ADL-3"]
-    (again,) = compiled(value).tools
+    (again,) = compile_manifest(value).tools
     assert (again.owner, again.lifecycle, again.approval_required) == ("mail team", "deprecated", True)
 
 
@@ -79,7 +79,7 @@ def test_what_other_dialects_emit_is_stable_after_one_turn(name: str, descriptio
         input_schema=msgspec.Raw(b'{"type":"object"}'),
     )
     value: Any = emit_adl(foreign).value
-    (tool,) = compiled(manifest(tools=value["spec"]["tools"])).tools
+    (tool,) = compile_manifest(manifest(tools=value["spec"]["tools"])).tools
     again: Any = emit_adl(tool).value
     assert again["spec"]["tools"] == value["spec"]["tools"]
     assert tool.description == (description if description.strip() else tool.name) and tool.tool_kind == "function"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ferrule.definitions.dialects.agent_tool import DIALECT, detect_kind
 from ferrule.model.document import Source
 from ferrule.model.tool import FACT_NAMES
-from tests.definitions.dialects.agent_records import DECLARATION, INTERFACE, compiled, document
+from tests.definitions.dialects.agent_records import DECLARATION, INTERFACE, compile_declaration, document
 from tests.definitions.dialects.emitting import emit_agent_tool
 from tests.definitions.dialects.test_oxp import values
 
@@ -83,15 +83,15 @@ def test_a_broken_text_is_known_by_its_words() -> None:
 
 
 def test_unstated_facts_are_fail_closed_and_inferred() -> None:
-    tool = compiled(DECLARATION)
+    tool = compile_declaration(DECLARATION)
     assert tool.inferred_facts == FACT_NAMES
     assert (tool.facts.is_read_only, tool.facts.is_open_world, tool.facts.interrupt_behavior) == (False, True, "block")
-    closed = compiled(DECLARATION | {"tool_kind": "file_operation"})
+    closed = compile_declaration(DECLARATION | {"tool_kind": "file_operation"})
     assert closed.facts.is_open_world is False and "is_open_world" in closed.inferred_facts
 
 
 def test_annotations_relax_nothing() -> None:
-    tool = compiled(DECLARATION | {"annotations": {"is_read_only": True, "readOnlyHint": True}})
+    tool = compile_declaration(DECLARATION | {"annotations": {"is_read_only": True, "readOnlyHint": True}})
     assert tool.facts.is_read_only is False
 
 
@@ -108,14 +108,14 @@ def test_parse_emit_parse_is_stable_and_keeps_unknown_fields(
         value: Any = declaration | {"tool_interface": interface, "permission_profile": profile}
     else:
         value = [declaration | {"interface_ref": "i1", "permission_profile_ref": "p1"}, interface, profile]
-    emitted: Any = emit_agent_tool(compiled(value)).value
-    assert emit_agent_tool(compiled(emitted)).value == emitted
+    emitted: Any = emit_agent_tool(compile_declaration(value)).value
+    assert emit_agent_tool(compile_declaration(emitted)).value == emitted
     by_kind = {detect_kind(record): record for record in emitted}
     kinds = ("declaration", "interface", "permission_profile")
     for kind, unknown in zip(kinds, (one, two, three), strict=True):
         assert by_kind[kind] | unknown == by_kind[kind]
     assert emitted[0]["input_contract"] | four == emitted[0]["input_contract"]
-    first, again = compiled(value), compiled(emitted)
+    first, again = compile_declaration(value), compile_declaration(emitted)
     assert (first.facts, first.inferred_facts, first.input_schema) == (
         again.facts,
         again.inferred_facts,

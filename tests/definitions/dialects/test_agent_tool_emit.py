@@ -7,12 +7,12 @@ from typing import Any
 from ferrule.definitions.content.linkage import REFERRED_BY
 from ferrule.definitions.dialects.agent_tool import detect_kind
 from ferrule.model.tool import FACT_NAMES, Tool, raw
-from tests.definitions.dialects.agent_records import DECLARATION, compiled
+from tests.definitions.dialects.agent_records import DECLARATION, compile_declaration
 from tests.definitions.dialects.emitting import emit_agent_tool
 
 
 def test_export_is_four_complete_records() -> None:
-    records = emit_agent_tool(compiled(DECLARATION)).value
+    records = emit_agent_tool(compile_declaration(DECLARATION)).value
     assert isinstance(records, list)
     declaration, interface, execution, permission = records
     assert [detect_kind(record) for record in records] == ["declaration", *REFERRED_BY]
@@ -23,7 +23,7 @@ def test_export_is_four_complete_records() -> None:
 
 
 def test_export_makes_up_no_record_that_lives_elsewhere() -> None:
-    emitted: Any = emit_agent_tool(compiled(DECLARATION | {"permission_profile_ref": "elsewhere"})).value
+    emitted: Any = emit_agent_tool(compile_declaration(DECLARATION | {"permission_profile_ref": "elsewhere"})).value
     assert [detect_kind(record) for record in emitted] == ["declaration", "interface", "execution_profile"]
     assert emitted[0]["permission_profile_ref"] == "elsewhere"
 
@@ -33,7 +33,7 @@ def test_internal_fields_are_listed_and_marked_on_export() -> None:
         "runtime_input_schema": {"properties": {"a": {"visibility": "internal"}, "b": {}, "c": {}}},
         "internal_only_fields": ["b"],
     }
-    records: Any = emit_agent_tool(compiled(DECLARATION | {"input_contract": contract})).value
+    records: Any = emit_agent_tool(compile_declaration(DECLARATION | {"input_contract": contract})).value
     exported = records[0]["input_contract"]
     assert exported["internal_only_fields"] == ["b", "a"]
     members = exported["runtime_input_schema"]["properties"]
@@ -55,7 +55,7 @@ def test_a_tool_of_another_dialect_is_exported_whole() -> None:
         output_schema=raw({"type": "object"}),
     )
     emitted, losses, _ = emit_agent_tool(tool)
-    again = compiled(emitted)
+    again = compile_declaration(emitted)
     assert (again.tool_id, again.version, again.inferred_facts) == ("send-mail", "1.0.0", FACT_NAMES)
     assert [(loss.field, loss.instead, loss.rule) for loss in losses] == [("owner", "extension", "AT-278")]
     assert again.owner == "post"

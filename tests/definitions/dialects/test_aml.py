@@ -14,7 +14,7 @@ from ferrule.definitions.dialects.aml import DIALECT, compile_tool
 from ferrule.model.document import Issue, Source
 from ferrule.model.outline import AgentOutline, BrokenOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import SafetyFacts, Tool
-from tests.definitions.dialects.aml_files import compiled, document
+from tests.definitions.dialects.aml_files import compile_file, document
 from tests.definitions.dialects.emitting import emit_aml
 from tests.definitions.rules.cases import HERE
 
@@ -131,7 +131,7 @@ def test_agents_and_roles_are_outlined_whole() -> None:
 
 
 def test_a_tool_compiles_into_the_model() -> None:
-    result = compiled(MAIL)
+    result = compile_file(MAIL)
     (tool,) = result.tools
     assert (tool.tool_id, tool.namespace, tool.name, tool.title) == ("send-mail", "shop", "send-mail", "Send mail")
     assert (tool.lifecycle, tool.tool_kind, tool.version) == ("available", "native_tool", "1.0.0")
@@ -147,8 +147,8 @@ def test_a_tool_compiles_into_the_model() -> None:
 
 
 def test_the_body_is_no_part_of_the_tool() -> None:
-    assert compiled(MAIL + "\n# NOTES #\nmore\n").tools == compiled(MAIL).tools
-    assert compiled(MAIL + "\n# NOTES #\nmore\n").documentation["send-mail"]["notes"] == "more"
+    assert compile_file(MAIL + "\n# NOTES #\nmore\n").tools == compile_file(MAIL).tools
+    assert compile_file(MAIL + "\n# NOTES #\nmore\n").documentation["send-mail"]["notes"] == "more"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_the_body_is_no_part_of_the_tool() -> None:
 )
 def test_defaults_of_the_transport_are_written_out(file: str, path: tuple[str, ...], value: object) -> None:
     text = (BASES / "tools" / f"{file}.tool.md").read_text(encoding="utf-8")
-    found = payload(compiled(text).tools[0])["transport"]
+    found = payload(compile_file(text).tools[0])["transport"]
     for step in path:
         found = found[step]
     assert found == value
@@ -172,8 +172,8 @@ def test_defaults_of_the_transport_are_written_out(file: str, path: tuple[str, .
 def test_defaults_of_formats_are_written_out() -> None:
     lambda_tool = (BASES / "tools" / "run-job.tool.md").read_text(encoding="utf-8").replace("payload_format: json", "")
     queue_tool = (BASES / "tools" / "queue-job.tool.md").read_text(encoding="utf-8").replace("message_format: avro", "")
-    assert payload(compiled(lambda_tool).tools[0])["transport"]["payload_format"] == "json"
-    assert payload(compiled(queue_tool).tools[0])["transport"]["message_format"] == "json"
+    assert payload(compile_file(lambda_tool).tools[0])["transport"]["payload_format"] == "json"
+    assert payload(compile_file(queue_tool).tools[0])["transport"]["message_format"] == "json"
 
 
 @pytest.mark.parametrize(
@@ -185,31 +185,31 @@ def test_defaults_of_formats_are_written_out() -> None:
     ],
 )
 def test_facts_are_stated_by_the_type_and_inferred_otherwise(kind: str, stated: dict[str, Any]) -> None:
-    (tool,) = compiled(MAIL.replace("type: action", f"type: {kind}")).tools
+    (tool,) = compile_file(MAIL.replace("type: action", f"type: {kind}")).tools
     assert tool.facts == SafetyFacts(**stated, is_open_world=True)
     assert set(tool.inferred_facts).isdisjoint(stated)
     assert "is_open_world" in tool.inferred_facts
 
 
 def test_a_function_without_transport_is_closed() -> None:
-    (tool,) = compiled((BASES / "tools" / "add-up.tool.md").read_text(encoding="utf-8")).tools
+    (tool,) = compile_file((BASES / "tools" / "add-up.tool.md").read_text(encoding="utf-8")).tools
     assert tool.facts.is_open_world is False
     assert (tool.tool_kind, tool.lifecycle, tool.credentials) == ("function", "draft", None)
 
 
 def test_kinds_follow_type_and_transport() -> None:
     mcp = (BASES / "tools" / "call-mcp.tool.md").read_text(encoding="utf-8")
-    assert compiled(mcp).tools[0].tool_kind == "mcp_tool"
-    assert compiled(MAIL.replace("type: action", "type: retrieval")).tools[0].tool_kind == "retrieval"
+    assert compile_file(mcp).tools[0].tool_kind == "mcp_tool"
+    assert compile_file(MAIL.replace("type: action", "type: retrieval")).tools[0].tool_kind == "retrieval"
 
 
 def test_an_agent_keeps_its_body_and_a_role_does_not() -> None:
     agent = (BASES / "agents" / "support-agent.agent.md").read_text(encoding="utf-8")
-    (record,) = compiled(agent, "support-agent.agent.md").records
+    (record,) = compile_file(agent, "support-agent.agent.md").records
     assert (record.kind, record.record_id) == ("agent", "support-agent")
     assert {"purpose", "system behavior", "rules"} <= payload(record)["body"].keys()  # type: ignore[arg-type]
     role = (BASES / "iam" / "support-role.iam.md").read_text(encoding="utf-8")
-    (record,) = compiled(role, "support-role.iam.md").records
+    (record,) = compile_file(role, "support-role.iam.md").records
     assert (record.kind, "body" in payload(record)) == ("role", False)  # type: ignore[arg-type]
 
 
@@ -250,13 +250,13 @@ VALUES = st.recursive(
     key=st.text(string.ascii_letters, min_size=9, max_size=12).map("x_".__add__),
 )
 def test_parse_emit_parse_is_stable(default: Any, name: str, extra: Any, key: str) -> None:
-    (tool,) = compiled(MAIL).tools
+    (tool,) = compile_file(MAIL).tools
     value = payload(tool)
     value["meta"]["name"] = name
     value["interface"]["input"]["properties"]["text"]["default"] = default
     value[key] = extra
     changed = compile_tool(value, "shop")
     once = str(emit_aml(changed).value)
-    (parsed,) = compiled(once).tools
+    (parsed,) = compile_file(once).tools
     assert payload(parsed) == value
     assert emit_aml(parsed).value == once

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.tool import SafetyFacts, Tool, raw
-from tests.definitions.dialects.aml_files import compiled, document
+from tests.definitions.dialects.aml_files import compile_file, document
 from tests.definitions.dialects.emitting import emit_aml
 from tests.definitions.rules.cases import HERE
 
@@ -16,10 +16,10 @@ BASES = HERE / "bases"
 
 @pytest.mark.parametrize("path", sorted((BASES / "tools").glob("*.tool.md")), ids=lambda path: path.name)
 def test_an_emitted_tool_compiles_to_the_same(path: Any) -> None:
-    (tool,) = compiled(path.read_text(encoding="utf-8")).tools
+    (tool,) = compile_file(path.read_text(encoding="utf-8")).tools
     text, losses, demands = emit_aml(tool)
     assert (losses, demands) == ((), ())
-    assert compiled(str(text)).tools == (tool,)
+    assert compile_file(str(text)).tools == (tool,)
 
 
 def test_a_foreign_tool_is_emitted_with_a_report_of_losses() -> None:

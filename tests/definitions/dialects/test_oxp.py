@@ -16,7 +16,7 @@ from ferrule.model.document import Source
 from ferrule.model.outline import ToolOutline
 from ferrule.model.tool import FACT_NAMES, SafetyFacts
 from tests.definitions.dialects.emitting import emit_oxp
-from tests.definitions.dialects.oxp_definitions import TOOL, compiled, document
+from tests.definitions.dialects.oxp_definitions import TOOL, compile_definition, document
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -97,7 +97,7 @@ def test_outline_never_fails(changes: dict[str, Any]) -> None:
 
 
 def test_compiled_facts_are_fail_closed_and_inferred() -> None:
-    (tool,) = compiled(TOOL)
+    (tool,) = compile_definition(TOOL)
     assert (tool.namespace, tool.name, tool.title) == ("Mail", "Mail_GetUnread", "Get Unread")
     assert tool.facts == SafetyFacts() and tool.facts.is_open_world is True
     assert tool.inferred_facts == FACT_NAMES
@@ -106,7 +106,7 @@ def test_compiled_facts_are_fail_closed_and_inferred() -> None:
 
 
 def test_no_output_is_no_output_schema() -> None:
-    (tool,) = compiled(TOOL | {"output_schema": None})
+    (tool,) = compile_definition(TOOL | {"output_schema": None})
     assert tool.output_schema is None
     assert emit_oxp(tool).value == TOOL | {"output_schema": None}
 
@@ -120,8 +120,8 @@ def test_parse_emit_parse_is_stable_and_keeps_unknown_fields(inner: dict[str, An
         "requirements": inner,
         "output_schema": {"x-more": inner},
     }
-    first = compiled(value)
+    first = compile_definition(value)
     emitted, losses, _ = emit_oxp(first[0])
     assert emitted == value
     assert not losses
-    assert compiled(emitted) == first
+    assert compile_definition(emitted) == first

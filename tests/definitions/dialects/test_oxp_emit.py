@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.model.tool import FACT_NAMES, Tool, raw
 from tests.definitions.dialects.emitting import emit_oxp
-from tests.definitions.dialects.oxp_definitions import compiled
+from tests.definitions.dialects.oxp_definitions import compile_definition
 
 
 def test_a_tool_of_another_dialect_is_emitted_with_its_losses() -> None:
@@ -31,4 +31,4 @@ def test_a_tool_of_another_dialect_is_emitted_with_its_losses() -> None:
     assert {"owner", "approval_required", "inferred_facts", "lifecycle", "version", "name", "title"} <= told
     assert {"input_schema/$defs", "input_schema/properties/to/$ref", "input_schema/properties/x"} <= told
     assert {loss.instead for loss in losses} == {"extension"}
-    assert compiled(emitted)[0].tool_id == "my_mail.send_mail"
+    assert compile_definition(emitted)[0].tool_id == "my_mail.send_mail"

@@ -33,7 +33,7 @@ TOOL = Tool(
 )
 
 
-def small(tool: Tool = TOOL, *beyond: str, is_plain: bool = False) -> WrittenTool:
+def write_small(tool: Tool = TOOL, *beyond: str, is_plain: bool = False) -> WrittenTool:
     """The tool in a dialect that knows no owners."""
 
     def draft(tool: Tool) -> DialectDraft:
@@ -51,7 +51,7 @@ def small(tool: Tool = TOOL, *beyond: str, is_plain: bool = False) -> WrittenToo
 
 
 def test_what_a_dialect_cannot_say_is_carried_and_reported() -> None:
-    made = small()
+    made = write_small()
     assert made.value[EXTENSION]["owner"] == "us"
     assert [(loss.field, loss.why, loss.instead, loss.rule) for loss in made.losses] == [
         ("owner", "nobody owns a tool", "extension", "S-1")
@@ -59,15 +59,15 @@ def test_what_a_dialect_cannot_say_is_carried_and_reported() -> None:
 
 
 def test_a_plain_definition_loses_it() -> None:
-    made = small(is_plain=True)
+    made = write_small(is_plain=True)
     assert made.value == {"name": "t"}
     assert [(loss.field, loss.instead, loss.put) for loss in made.losses] == [("owner", "default", "nobody")]
 
 
 def test_words_of_the_own_dialect_alone_are_reported_by_name() -> None:
-    (_, loss) = small(TOOL, "x-a").losses
+    (_, loss) = write_small(TOOL, "x-a").losses
     assert (loss.field, loss.instead, loss.rule) == ("oxp.x-a", "extension", "S-9")
-    assert [loss.instead for loss in small(TOOL, "x-a", is_plain=True).losses] == ["default", "dropped"]
+    assert [loss.instead for loss in write_small(TOOL, "x-a", is_plain=True).losses] == ["default", "dropped"]
 
 
 def test_a_tool_says_what_its_definition_was_in_a_dialect() -> None:

@@ -9,17 +9,19 @@ from ferrule.model.diagnostic import Diagnostic, Report, Severity, summarise
 from tests.definitions.reporters.sample import CLEAN, REPORT, surroundings
 
 
-def shown(*diagnostics: Diagnostic, files: int = 2, has_colour: bool = False) -> list[str]:
+def write_text(*diagnostics: Diagnostic, files: int = 2, has_colour: bool = False) -> list[str]:
     report = Report(diagnostics, summarise(diagnostics, files=files, tools=1, seconds=0.5))
     return "".join(REPORTER.write(report, surroundings(has_colour=has_colour))).splitlines()
 
 
-def found(severity: Severity = Severity.ERROR, file: str = "tools/plain.tool.md", line: int = 3) -> Diagnostic:
+def make_diagnostic(
+    severity: Severity = Severity.ERROR, file: str = "tools/plain.tool.md", line: int = 3
+) -> Diagnostic:
     return Diagnostic("FER-5", severity, "tool_id", file, line, 10, line, 21, "not an id", "no spaces")
 
 
 def test_carets_stand_under_what_is_wrong() -> None:
-    assert shown(found())[:4] == [
+    assert write_text(make_diagnostic())[:4] == [
         "tools/plain.tool.md:3:10: error FER-5 not an id",
         '   3 | tool_id: "Send Mail"',
         "     |          ^^^^^^^^^^^",
@@ -31,15 +33,15 @@ def test_carets_stand_under_what_is_wrong() -> None:
     ("file", "line"), [("tools/gone.json", 1), ("tools/plain.tool.md", 99), ("tools/plain.tool.md", 0)]
 )
 def test_a_line_that_is_not_there_is_not_shown(file: str, line: int) -> None:
-    assert shown(found(file=file, line=line))[1] == "  help: no spaces"
+    assert write_text(make_diagnostic(file=file, line=line))[1] == "  help: no spaces"
 
 
 def test_the_closing_line_counts_what_there_is() -> None:
-    assert shown(found(), found(Severity.WARNING), found(Severity.WARNING))[-1] == (
+    assert write_text(make_diagnostic(), make_diagnostic(Severity.WARNING), make_diagnostic(Severity.WARNING))[-1] == (
         "1 error, 2 warnings in 2 files (1 tool) in 0.50 s"
     )
-    assert shown()[-1] == "1 tool in 2 files: no problems"
-    assert shown(files=0)[-1] == "no definitions found"
+    assert write_text()[-1] == "1 tool in 2 files: no problems"
+    assert write_text(files=0)[-1] == "no definitions found"
 
 
 def test_colours_change_no_words() -> None:
@@ -47,4 +49,4 @@ def test_colours_change_no_words() -> None:
         plain = "".join(REPORTER.write(report, surroundings()))
         painted = "".join(REPORTER.write(report, surroundings(has_colour=True)))
         assert painted != plain and "\x1b[" not in plain
-    assert "\x1b[1;31merror FER-5\x1b[0m" in shown(found(), has_colour=True)[0]
+    assert "\x1b[1;31merror FER-5\x1b[0m" in write_text(make_diagnostic(), has_colour=True)[0]

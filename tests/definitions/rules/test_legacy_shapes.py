@@ -22,31 +22,31 @@ from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Source
 from ferrule.model.tool import Record, Tool
 from ferrule.workspace.parts import dialects, load_parts
-from tests.definitions.compiler.texts import damaged
+from tests.definitions.compiler.texts import damaged_texts
 
 _fixers: Registry[Fixers] = Registry("dialect with fixes", FIXERS)
 MOST = settings(max_examples=60, deadline=None)
 
 
-def judged(source: Source, *, compat: bool = False) -> list[Diagnostic]:
+def check_source(source: Source, *, compat: bool = False) -> list[Diagnostic]:
     return merge(check_file(source, load_parts(), RuleSettings(today="2026-01-31", compat=compat)), [])
 
 
 def rules_of(name: str, text: str, *, compat: bool = False) -> list[tuple[str, str]]:
-    return [(found.rule, found.path) for found in judged(Source(name, text.encode()), compat=compat)]
+    return [(found.rule, found.path) for found in check_source(Source(name, text.encode()), compat=compat)]
 
 
-def mended(name: str, text: str, dialect: str, *, compat: bool = False) -> str:
+def fix_file(name: str, text: str, dialect: str, *, compat: bool = False) -> str:
     result = fix_text(
         Source(name, text.encode()),
         dialects.get(dialect),
         _fixers.get(dialect),
-        lambda source: judged(source, compat=compat),
+        lambda source: check_source(source, compat=compat),
     )
     return text if result is None else result.data.decode()
 
 
-def compiled(name: str, text: str, dialect: str) -> list[Tool | Record]:
+def compile_file(name: str, text: str, dialect: str) -> list[Tool | Record]:
     """Every tool and record of a text, as the model has it."""
     language = dialects.get(dialect)
     found: list[Tool | Record] = []
@@ -106,7 +106,7 @@ def test_a_catalog_of_a_later_draft_becomes_one_of_1_0() -> None:
   ]
 }
 """
-    assert mended("clock.json", before, "oxp") == after
+    assert fix_file("clock.json", before, "oxp") == after
     assert rules_of("clock.json", after) == []
 
 
@@ -134,7 +134,7 @@ NOW = '"id": "Clock.Now@1.0.0", "name": "Clock_Now", "description": "Tells.", "v
 )
 def test_json_keeps_its_layout(before: str, after: str) -> None:
     """OXP-49"""
-    assert mended("clock.json", before, "oxp") == after
+    assert fix_file("clock.json", before, "oxp") == after
 
 
 YAML = """\
@@ -178,7 +178,7 @@ input_schema: {parameters: {}}}
 def test_yaml_keeps_comments_and_layout(newline: str) -> None:
     """OXP-49"""
     before, after = YAML.replace("\n", newline), YAML_MENDED.replace("\n", newline)
-    assert mended("clock.yaml", before, "oxp") == after
+    assert fix_file("clock.yaml", before, "oxp") == after
     assert rules_of("clock.yaml", after) == []
 
 
@@ -193,20 +193,20 @@ def test_yaml_keeps_comments_and_layout(newline: str) -> None:
     ids=["perhaps a misspelling", "no object", "a member twice", "errors would come to light"],
 )
 def test_what_is_not_certain_stays(text: str) -> None:
-    assert mended("clock.json", text, "oxp") == text
+    assert fix_file("clock.json", text, "oxp") == text
 
 
 def test_hidden_errors_are_no_obstacle_when_they_are_known() -> None:
     """OXP-49: in compatibility mode the schema was examined already."""
     text = f'{{{NOW}, "output_schema": null, "input_schema": {{"type": "object", "properties": {{"a": {{}}, "b": {{}}}}}}}}'
-    assert '"input_schema": {"parameters": {"type"' in mended("clock.json", text, "oxp", compat=True)
+    assert '"input_schema": {"parameters": {"type"' in fix_file("clock.json", text, "oxp", compat=True)
 
 
 def test_a_shared_schema_is_left_alone() -> None:
     text = YAML.replace("input_schema:   #", "input_schema: &schema  #").replace(
         "output_schema: null", "output_schema: *schema"
     )
-    assert "parameters:\n" not in mended("clock.yaml", text, "oxp")
+    assert "parameters:\n" not in fix_file("clock.yaml", text, "oxp")
 
 
 names = st.from_regex(r"[A-Z][a-z]{1,6}", fullmatch=True)
@@ -307,16 +307,16 @@ def test_property_later_drafts_are_rewritten_and_mean_the_same(
     several = [tools[0], SENTINEL, *tools[1:]]
     value = data.draw(st.sampled_from([several, {"tools": several}, {"items": several}, tools[0]]))
     before = data.draw(layouts(value))
-    after = mended(before.name, before.text, "oxp", compat=compat)
+    after = fix_file(before.name, before.text, "oxp", compat=compat)
     left = rules_of(before.name, after, compat=compat)
     assert [found for found in left if found[0] in ("OXP-49", "OXP-1", "OXP-9")] == []
-    old, new = compiled(before.name, before.text, "oxp"), compiled(before.name, after, "oxp")
+    old, new = compile_file(before.name, before.text, "oxp"), compile_file(before.name, after, "oxp")
     assert [_meant(tool) for tool in old] == [_meant(tool) for tool in new]
     assert_kept(before, after, ("items", "input_schema"))
     if before.is_spread:
         lines = [line for line in before.text.split("\n") if "entinel" in line]
         assert [line for line in after.split("\n") if "entinel" in line] == lines
-    assert mended(before.name, after, "oxp", compat=compat) == after
+    assert fix_file(before.name, after, "oxp", compat=compat) == after
 
 
 def _meant(tool: Tool | Record) -> Tool | Record:
@@ -347,12 +347,12 @@ DECLARATION = {
 def test_a_record_of_0_1_is_read_as_it_is_with_a_note() -> None:
     """AT-280: nothing is upgraded unless asked."""
     text = json.dumps(DECLARATION)
-    found = judged(Source("read.json", text.encode()))
+    found = check_source(Source("read.json", text.encode()))
     assert [(each.rule, each.severity, each.path) for each in found if each.rule == "AT-280"] == [
         ("AT-280", Severity.INFO, "schema_version"),
         ("AT-280", Severity.INFO, "input_contract.schema"),
     ]
-    (tool,) = compiled("read.json", text, "agent_tool")
+    (tool,) = compile_file("read.json", text, "agent_tool")
     assert json.loads(bytes(tool.payload)) == DECLARATION
     assert isinstance(tool, Tool)
     assert json.loads(bytes(tool.input_schema)) == DECLARATION["input_contract"]["schema"]  # type: ignore[index]
@@ -382,21 +382,21 @@ write_effects:
         .replace("scope: peer-agent", "scope: peer_agent", 1)
     )
     after = after.replace('[file read, "code execution"]', '[file_read, "code_execution"]')
-    assert mended("records.yaml", before, "agent_tool") == after
+    assert fix_file("records.yaml", before, "agent_tool") == after
 
 
 def test_a_current_record_says_it_in_either_way() -> None:
     """AT-86, AT-264: spellings that are accepted are no reason for a note."""
     text = json.dumps(DECLARATION | {"schema_version": "0.2.0"})
     assert "AT-280" not in {rule for rule, _ in rules_of("read.json", text)}
-    assert mended("read.json", text, "agent_tool") == text
+    assert fix_file("read.json", text, "agent_tool") == text
 
 
 @pytest.mark.parametrize("version", ["0.2", "v0.2.0", "0.2.x"])
 def test_the_current_version_in_other_words_is_written_out(version: str) -> None:
     """AT-2"""
     text = json.dumps(DECLARATION | {"schema_version": version}, indent=1)
-    assert mended("read.json", text, "agent_tool") == text.replace(f'"{version}"', '"0.2.0"')
+    assert fix_file("read.json", text, "agent_tool") == text.replace(f'"{version}"', '"0.2.0"')
 
 
 def _upgraded(value: Any) -> Any:
@@ -441,9 +441,9 @@ def test_property_records_of_0_1_become_records_of_0_2(data: st.DataObject, reco
     """AT-278, AT-280, AT-281: identity, mappings, meaning and unknown fields stay."""
     value = data.draw(st.sampled_from([records, records[0]]))
     before = data.draw(layouts(value))
-    after = mended(before.name, before.text, "agent_tool")
+    after = fix_file(before.name, before.text, "agent_tool")
     assert "AT-280" not in {rule for rule, _ in rules_of(before.name, after)}
-    old, new = compiled(before.name, before.text, "agent_tool"), compiled(before.name, after, "agent_tool")
+    old, new = compile_file(before.name, before.text, "agent_tool"), compile_file(before.name, after, "agent_tool")
     assert [_bare(tool) for tool in new] == [_bare(tool) for tool in old]
     assert [json.loads(bytes(tool.payload)) for tool in new] == [
         _upgraded(json.loads(bytes(tool.payload))) for tool in old
@@ -506,7 +506,7 @@ def test_superseded_blocks_move_with_their_comments() -> None:
         codex: {enabled: false}  # not yet
 
 """
-    assert mended("agent.yaml", base.replace("  server:", f"{old}  server:"), "adl") == base.replace(
+    assert fix_file("agent.yaml", base.replace("  server:", f"{old}  server:"), "adl") == base.replace(
         "  server:", f"{new}  server:"
     )
 
@@ -525,7 +525,7 @@ def test_superseded_blocks_move_with_their_comments() -> None:
 def test_what_a_person_must_decide_stays(block: dict[str, Any]) -> None:
     """ADL-6"""
     text = json.dumps(MANIFEST | {"spec": MANIFEST["spec"] | block}, indent=2)
-    assert mended("agent.json", text, "adl") == text
+    assert fix_file("agent.json", text, "adl") == text
     assert "ADL-6" in {rule for rule, _ in rules_of("agent.json", text)}
 
 
@@ -574,12 +574,13 @@ def test_property_manifests_of_earlier_shapes_are_rewritten(
     """ADL-6: no superseded block is left, and nothing else is different."""
     old, new = manifests
     before = data.draw(layouts(old))
-    after = mended(before.name, before.text, "adl")
+    after = fix_file(before.name, before.text, "adl")
     assert read(Source(before.name, after.encode()))[0].value == new
     assert "ADL-6" not in {rule for rule, _ in rules_of(before.name, after)}
     assert_kept(Written(before.name, before.text, False), after)
     tools = [
-        [each for each in compiled(before.name, text, "adl") if isinstance(each, Tool)] for text in (before.text, after)
+        [each for each in compile_file(before.name, text, "adl") if isinstance(each, Tool)]
+        for text in (before.text, after)
     ]
     assert tools[0] == tools[1]
 
@@ -599,12 +600,12 @@ HOSTILE = (
 @given(st.data(), st.sampled_from(HOSTILE))
 def test_property_damaged_files_are_never_made_worse(data: st.DataObject, base: tuple[str, str, str]) -> None:
     dialect, name, text = base
-    before = data.draw(damaged(text)).encode(errors="replace").decode()
-    after = mended(name, before, dialect)
+    before = data.draw(damaged_texts(text)).encode(errors="replace").decode()
+    after = fix_file(name, before, dialect)
     assert _errors(name, after) <= _errors(name, before)
     assert after.count(" # ") >= before.count(" # ")
-    assert mended(name, after, dialect) == after
+    assert fix_file(name, after, dialect) == after
 
 
 def _errors(name: str, text: str) -> int:
-    return sum(found.severity is Severity.ERROR for found in judged(Source(name, text.encode())))
+    return sum(found.severity is Severity.ERROR for found in check_source(Source(name, text.encode())))

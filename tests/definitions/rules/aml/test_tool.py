@@ -67,7 +67,7 @@ def paths_of(value: Any, path: Path = ()) -> list[Path]:
     return [path, *(below for step, member in members for below in paths_of(member, (*path, step)))]
 
 
-def changed(value: Any, path: Path, member: Any) -> Any:
+def replace_member(value: Any, path: Path, member: Any) -> Any:
     if not path:
         return member
     value = copy.deepcopy(value)
@@ -83,7 +83,7 @@ def changed(value: Any, path: Path, member: Any) -> Any:
 def test_no_rule_fails_on_odd_values(data: st.DataObject) -> None:
     value: Any = data.draw(st.sampled_from(BASES))
     for _ in range(data.draw(st.integers(1, 3))):
-        value = changed(value, data.draw(st.sampled_from(paths_of(value)[1:])), data.draw(ODD))
+        value = replace_member(value, data.draw(st.sampled_from(paths_of(value)[1:])), data.draw(ODD))
     text = f"---\n{yaml.safe_dump(value, sort_keys=False)}---\n"
     report = check_file(Source("some.tool.md", text.encode()), load_parts(), SETTINGS)
     assert report.dialect == "aml"

@@ -24,7 +24,7 @@ WIDE: dict[str, Any] = {**INPUT, "required": []}
 POOR: dict[str, Any] = {**OUTPUT, "required": []}
 
 
-def compared(tmp_path: Path, old: dict[str, str], new: dict[str, str]) -> CatalogDifference:
+def compare_folders(tmp_path: Path, old: dict[str, str], new: dict[str, str]) -> CatalogDifference:
     """Two folders, the second as it would be published."""
     write(tmp_path / "published", old)
     write(tmp_path / "candidate", new)
@@ -32,7 +32,7 @@ def compared(tmp_path: Path, old: dict[str, str], new: dict[str, str]) -> Catalo
     return diff(workspace, str(tmp_path / "published"), str(tmp_path / "candidate"), now=NOW)
 
 
-def found(difference: CatalogDifference) -> list[Found]:
+def list_findings(difference: CatalogDifference) -> list[Found]:
     """Rule, severity, file (with its side) and line of every diagnostic."""
     rows = []
     for diagnostic in difference.report.diagnostics:
@@ -71,14 +71,20 @@ VERSIONS: dict[str, tuple[str, list[Found]]] = {
 def test_versions_of_tools(name: str, tmp_path: Path) -> None:
     text, expected = VERSIONS[name]
     assert (
-        found(compared(tmp_path, {"tools/find-order.tool.md": tool()}, {"tools/find-order.tool.md": text})) == expected
+        list_findings(
+            compare_folders(tmp_path, {"tools/find-order.tool.md": tool()}, {"tools/find-order.tool.md": text})
+        )
+        == expected
     )
 
 
 @pytest.mark.parametrize(("version", "expected"), [("0.2.0", []), ("0.1.1", [("AML-83", "error", TOOL, 4)])])
 def test_below_one_a_minor_version_counts_as_major(version: str, expected: list[Found], tmp_path: Path) -> None:
     old, new = tool(version="0.1.0"), tool(version=version, takes=NARROW)
-    assert found(compared(tmp_path, {"tools/find-order.tool.md": old}, {"tools/find-order.tool.md": new})) == expected
+    assert (
+        list_findings(compare_folders(tmp_path, {"tools/find-order.tool.md": old}, {"tools/find-order.tool.md": new}))
+        == expected
+    )
 
 
 def test_undecidable_input_is_a_warning_that_asks_for_a_person(tmp_path: Path) -> None:
@@ -87,8 +93,8 @@ def test_undecidable_input_is_a_warning_that_asks_for_a_person(tmp_path: Path) -
         for pattern in ("^x(a|b)+(c{1,40}d?)*$", "^x[ab]+(c{1,39}d*)*$")
     )
     files = [{"tools/find-order.tool.md": tool(version=v, takes=s)} for v, s in (("1.0.0", old), ("1.1.0", new))]
-    difference = compared(tmp_path, *files)
-    assert found(difference) == [("AML-83", "warning", TOOL, 4)]
+    difference = compare_folders(tmp_path, *files)
+    assert list_findings(difference) == [("AML-83", "warning", TOOL, 4)]
     assert "a person must look" in difference.report.diagnostics[0].message
 
 
@@ -96,48 +102,53 @@ def test_a_person_who_looked_says_so_in_a_comment_or_in_the_settings(tmp_path: P
     note = "1.1.0 # ferrule: ignore[AML-83] nobody sends an empty word"
     silenced = tool(version=note, takes=NARROW)
     old, new = {"tools/find-order.tool.md": tool()}, {"tools/find-order.tool.md": silenced}
-    assert found(compared(tmp_path / "a", old, new)) == []
+    assert list_findings(compare_folders(tmp_path / "a", old, new)) == []
     report = Workspace.open(tmp_path / "a/candidate").check(now=NOW)
     assert [diagnostic.rule for diagnostic in report.diagnostics] == []
     settings = 'namespace = "shop"\n[[check.suppress]]\nrule = "AML-83"\nreason = "nobody does"\npath = "tools/*"\n'
     new = {"ferrule.toml": settings, "tools/find-order.tool.md": tool(version="1.1.0", takes=NARROW)}
-    assert found(compared(tmp_path / "b", old, new)) == []
+    assert list_findings(compare_folders(tmp_path / "b", old, new)) == []
     assert Workspace.open(tmp_path / "b/candidate").check(now=NOW).diagnostics == ()
 
 
 def test_a_renamed_tool_is_reported_on_its_new_file(tmp_path: Path) -> None:
     new = {**shop(), "tools/look-up.tool.md": tool("look-up", "1.1.0")}
     del new["tools/find-order.tool.md"]
-    assert found(compared(tmp_path, shop(), new)) == [("AML-81", "error", "candidate/tools/look-up.tool.md", 3)]
+    assert list_findings(compare_folders(tmp_path, shop(), new)) == [
+        ("AML-81", "error", "candidate/tools/look-up.tool.md", 3)
+    ]
 
 
 def test_a_removed_tool_is_reported_at_the_published_reference(tmp_path: Path) -> None:
     expected = [("AML-81", "error", "published/agents/helper.agent.md", 15)]
-    assert found(compared(tmp_path, shop(), {})) == expected
+    assert list_findings(compare_folders(tmp_path, shop(), {})) == expected
     other = {"tools/other.tool.md": tool("other", name="Another", takes=NARROW)}
-    assert found(compared(tmp_path, shop(), other)) == expected
+    assert list_findings(compare_folders(tmp_path, shop(), other)) == expected
 
 
 def test_two_possible_successors_mean_removed(tmp_path: Path) -> None:
     new = {f"tools/{name}.tool.md": tool(name) for name in ("look-up", "search-order")}
-    assert [row[0] for row in found(compared(tmp_path, shop(), new))] == ["AML-81"]
-    assert found(compared(tmp_path, shop(), new))[0][2] == "published/agents/helper.agent.md"
+    assert [row[0] for row in list_findings(compare_folders(tmp_path, shop(), new))] == ["AML-81"]
+    assert list_findings(compare_folders(tmp_path, shop(), new))[0][2] == "published/agents/helper.agent.md"
 
 
 def test_a_tool_nobody_uses_may_go_and_a_broken_file_is_not_gone(tmp_path: Path) -> None:
     files = {"tools/find-order.tool.md": tool()}
-    assert found(compared(tmp_path / "a", files, {})) == []
-    assert found(compared(tmp_path / "b", shop(), {"tools/find-order.tool.md": "---\nbroken: [\n---\n"})) == []
+    assert list_findings(compare_folders(tmp_path / "a", files, {})) == []
+    assert (
+        list_findings(compare_folders(tmp_path / "b", shop(), {"tools/find-order.tool.md": "---\nbroken: [\n---\n"}))
+        == []
+    )
 
 
 def test_a_tool_only_a_role_names_is_told_on_the_role(tmp_path: Path) -> None:
     old = {"tools/find-order.tool.md": tool(), "iam/reader.iam.md": role("find-order")}
-    assert found(compared(tmp_path, old, {})) == [("AML-95", "error", "published/iam/reader.iam.md", 12)]
+    assert list_findings(compare_folders(tmp_path, old, {})) == [("AML-95", "error", "published/iam/reader.iam.md", 12)]
 
 
 def test_published_agents_and_roles_are_checked_against_the_new_tools(tmp_path: Path) -> None:
     disabled = {"tools/find-order.tool.md": tool(version="1.0.1", status="disabled")}
-    assert found(compared(tmp_path, shop(), disabled)) == [
+    assert list_findings(compare_folders(tmp_path, shop(), disabled)) == [
         ("AML-78", "error", "published/agents/helper.agent.md", 15),
         ("AML-95", "error", "published/iam/reader.iam.md", 12),
     ]
@@ -146,9 +157,9 @@ def test_published_agents_and_roles_are_checked_against_the_new_tools(tmp_path: 
 def test_findings_an_agent_had_before_are_not_repeated(tmp_path: Path) -> None:
     deprecated = shop(tool=tool(status="deprecated"))
     again = {"tools/find-order.tool.md": tool(version="1.0.1", status="deprecated", name="Other")}
-    assert found(compared(tmp_path / "a", deprecated, again)) == []
+    assert list_findings(compare_folders(tmp_path / "a", deprecated, again)) == []
     fresh = {"tools/find-order.tool.md": tool(version="1.0.1", status="deprecated")}
-    assert [row[:2] for row in found(compared(tmp_path / "b", shop(), fresh))] == [("AML-79", "warning")]
+    assert [row[:2] for row in list_findings(compare_folders(tmp_path / "b", shop(), fresh))] == [("AML-79", "warning")]
 
 
 def test_an_agent_that_was_mended_in_the_same_change_is_looked_at_as_it_will_be(tmp_path: Path) -> None:
@@ -160,7 +171,7 @@ def test_an_agent_that_was_mended_in_the_same_change_is_looked_at_as_it_will_be(
         **shop(agent=agent("find-order", version="1.1.0"), role=role("find-order", version="2.0.0")),
         "tools/other.tool.md": tool("other", "1.0.1", status="disabled"),
     }
-    assert found(compared(tmp_path, old, new)) == []
+    assert list_findings(compare_folders(tmp_path, old, new)) == []
 
 
 ROLES: dict[str, tuple[str, list[Found]]] = {
@@ -183,31 +194,33 @@ def test_versions_of_roles(name: str, tmp_path: Path) -> None:
     text, expected = ROLES[name]
     tools = {f"tools/{name}.tool.md": tool(name) for name in ("one-tool", "two-tool", "three-tool")}
     old = {**tools, "iam/reader.iam.md": role("one-tool", "two-tool")}
-    rows = found(compared(tmp_path, old, {**tools, "iam/reader.iam.md": text}))
+    rows = list_findings(compare_folders(tmp_path, old, {**tools, "iam/reader.iam.md": text}))
     assert [(rule, severity, "", line) for rule, severity, _, line in rows] == expected
 
 
 def test_an_agent_is_not_republished_under_its_version(tmp_path: Path) -> None:
     changed = agent("find-order").replace("Helps customers", "Serves customers")
-    assert found(compared(tmp_path / "a", shop(), shop(agent=changed))) == [
+    assert list_findings(compare_folders(tmp_path / "a", shop(), shop(agent=changed))) == [
         ("AML-89", "error", "candidate/agents/helper.agent.md", 4)
     ]
     raised = changed.replace("version: 1.0.0", "version: 1.0.1")
-    assert found(compared(tmp_path / "b", shop(), shop(agent=raised))) == []
+    assert list_findings(compare_folders(tmp_path / "b", shop(), shop(agent=raised))) == []
 
 
 def test_an_oxp_version_keeps_its_input_contract(tmp_path: Path) -> None:
     other = {"type": "object", "properties": {"a": {"type": "integer", "description": "One."}}}
     old = {"tools/add.json": oxp()}
-    assert found(compared(tmp_path / "a", old, {"tools/add.json": oxp(parameters=other)})) == [
+    assert list_findings(compare_folders(tmp_path / "a", old, {"tools/add.json": oxp(parameters=other)})) == [
         ("OXP-50", "error", "candidate/tools/add.json", 5)
     ]
-    assert found(compared(tmp_path / "b", old, {"tools/add.json": oxp(description="Sums numbers.")})) == []
-    assert found(compared(tmp_path / "c", old, {"tools/add.json": oxp("1.1.0", parameters=other)})) == []
+    assert (
+        list_findings(compare_folders(tmp_path / "b", old, {"tools/add.json": oxp(description="Sums numbers.")})) == []
+    )
+    assert list_findings(compare_folders(tmp_path / "c", old, {"tools/add.json": oxp("1.1.0", parameters=other)})) == []
 
 
 def test_impact_names_the_agents_and_roles_that_use_a_tool(tmp_path: Path) -> None:
-    difference = compared(tmp_path, shop(), shop(tool=tool(version="1.0.1", name="Other")))
+    difference = compare_folders(tmp_path, shop(), shop(tool=tool(version="1.0.1", name="Other")))
     change = difference.comparison.changes[0]
     assert (change.agents, change.roles) == (("helper",), ("reader",))
 
@@ -215,7 +228,7 @@ def test_impact_names_the_agents_and_roles_that_use_a_tool(tmp_path: Path) -> No
 def test_the_last_release_is_what_is_compared_with_by_default(tmp_path: Path) -> None:
     workspace = Workspace.open(write(tmp_path, shop()))
     publish(workspace, by="ada", at=AT, now=NOW)
-    assert found(diff(workspace, now=NOW)) == []
+    assert list_findings(diff(workspace, now=NOW)) == []
     (tmp_path / "tools/find-order.tool.md").unlink()
     difference = diff(workspace, now=NOW)
     assert [(d.rule, Path(d.file).name, d.line) for d in difference.report.diagnostics] == [
