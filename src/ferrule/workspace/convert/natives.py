@@ -196,12 +196,11 @@ def _write_adl(tools: Sequence[Tool], options: WriteOptions) -> NativeWriting:
     seen: dict[tuple[str, str], Any] = {}
     fresh = {id(tool) for tool in gathering.tools if _contradicts(tool, seen)}
 
-    def wanted(tool: Tool) -> str:
+    def choose_id(tool: Tool) -> str:
         return adl_emit.choose_id(tool) + ("_" if id(tool) in fresh and tool.name in BUILTIN_TOOLS else "")
 
-    ids = assign_distinct_ids(
-        gathering.tools, wanted, lambda tool: "", _IDENTIFIERS.list_marked
-    )  # a manifest has one version of each
+    # No version: a manifest has one version of each tool.
+    ids = assign_distinct_ids(gathering.tools, choose_id, lambda tool: "", _IDENTIFIERS.list_marked)
 
     def write(tool: Tool) -> WrittenTool:
         own, is_fresh = tuple(list_native_fields(tool)), id(tool) in fresh
