@@ -69,6 +69,7 @@ class CommandReach:
                 stdin=read_end,
                 cwd=self._cwd,
                 env=self._env,
+                # A process group of its own, so that killing the group reaches everything the program started.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

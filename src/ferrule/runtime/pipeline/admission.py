@@ -26,6 +26,7 @@ def scope_key(call: Call) -> tuple[bytes, bytes]:
     state = hashlib.sha256(b"ferrule idempotency 1")
     for part in (request.tenant, request.principal, call.prepared.tool_id, call.options.idempotency_key or ""):
         text = part.encode("utf-8", "surrogatepass")
+        # The length prefix keeps ("a", "bc") and ("ab", "c") apart.
         state.update(len(text).to_bytes(8, "big") + text)
     return state.digest(), hashlib.sha256(_canonicalize(call.inputs.model_input)).digest()
 

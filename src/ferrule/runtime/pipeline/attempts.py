@@ -54,6 +54,7 @@ async def retry_failed(call: Call, services: Services, context: Context, failed:
         )
         if following.wait_seconds is None or _must_stop(call, context):
             raise failed
+        # Executor text may repeat the input, and attempts go on record.
         code, native = redact_secrets(call, services, (failed.code or "", failed.native_error_ref))
         _note_attempt(call, Attempt(number, started, call.offset(), failed.error_class, code,
                             round(following.wait_seconds, 3), native))  # fmt: skip

@@ -142,6 +142,7 @@ class LiveCall:
         """Publishes one progress record. Raises BadProgress."""
         call, services = self.call, self.services
         if not is_running_here(self.loop):
+            # Back-pressure for threads only: a sleep in the event loop would block every call.
             while len(self.unwritten) > _MAX_UNWRITTEN and not self.is_silenced:
                 time.sleep(0.005)
         facts = self._redact(facts)
@@ -341,6 +342,7 @@ class LiveCall:
             ]
             if not self._write_news("progress", *progress_row(happened, some[-1].sequence)):
                 with _LOCK:
+                    # Kept in order for the next flush; beyond the limit the newest are dropped.
                     self.unwritten = (records + self.unwritten)[:_MAX_UNWRITTEN]
                 return
             records = records[_ROW_RECORDS:]

@@ -7,7 +7,7 @@ the prepared tools.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 from jsonschema_rs import Validator
@@ -27,6 +27,7 @@ from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
 from ferrule.model.surface import Surface, SurfaceEntry, principal_key
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.validation import Arguments, UnusableArguments
 from ferrule.runtime.pipeline.locks import LockPlan, build_claim, read_lock_plan
 from ferrule.runtime.pipeline.prepared import CallRoute, InPlace, Prepared, Turn
@@ -40,6 +41,7 @@ _MAX_HINTED_NAMES = 500
 """Among more names no nearest one is searched: comparing takes time, and names come from callers."""
 
 DEFAULT_RETRIES = RetrySettings()
+_MODIFIER_POLICIES: tuple[ModifierPolicy, ...] = get_args(ModifierPolicy)
 _POST_EVENTS = frozenset({"post_tool_use", "post_tool_use_failure"})
 """The events after the tool."""
 
@@ -209,7 +211,7 @@ class Preparation:
             requires_exclusive_context=is_exclusive,
         )
 
-    def _describe_scheduling(self, claim: Claim | None, said: dict[str, Any]) -> tuple[Any, ...]:
+    def _describe_scheduling(self, claim: Claim | None, said: JsonObject) -> tuple[object, ...]:
         """Describes the scheduling for the header; empty where it is the default."""
         policy = stricter(_read_modifier_policy(said), self._lane.policy.context_modifier_policy)
         told = (
@@ -238,7 +240,7 @@ class Preparation:
         entry: SurfaceEntry | None = None,
         traits: ToolTraits | None = None,
         ruling: Ruling | None = None,
-        scheduling: tuple[Any, ...] = (),
+        scheduling: tuple[object, ...] = (),
     ) -> msgspec.Raw:
         surface, request = self._surface, self._surface.request
         header = Header(
@@ -320,15 +322,15 @@ def _choose_in_place(run: Run | None, retry: RetryPolicy, *, wants_context: bool
     return "from_first_step" if retry is NO_RETRIES else "without_deadline"
 
 
-def _find_statement(payload: dict[str, Any], name: str) -> Any:
+def _find_statement(payload: JsonObject, name: str) -> object:
     """Returns a statement of a definition, from itself or the records in it."""
     homes = (payload, *(payload.get(home) for home in ("tool_interface", "interface", "scheduler")))
     return next((home[name] for home in homes if isinstance(home, dict) and name in home), None)
 
 
-def _read_modifier_policy(payload: dict[str, Any]) -> ModifierPolicy | None:
+def _read_modifier_policy(payload: JsonObject) -> ModifierPolicy | None:
     said = _find_statement(payload, "context_modifier_policy")
-    return said if said in get_args(ModifierPolicy) else None
+    return next((policy for policy in _MODIFIER_POLICIES if policy == said), None)
 
 
 def _build_refusal(entry: SurfaceEntry) -> Stop | None:

@@ -131,6 +131,7 @@ def revive_to_end(call_id: str, past: PastCall, open_call: OpenCall, services: S
 
 
 def _build_call(call_id: str, past: PastCall, open_call: OpenCall, session: Session, services: Services) -> Call:
+    # Offsets have to grow even when the clock was set back while the call waited.
     since = max((services.now() - past.created_at) * 1000, past.offset + 1)
     waiting = past.notes.get("waiting", b"")
     return Call(

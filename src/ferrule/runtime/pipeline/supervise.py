@@ -42,6 +42,7 @@ async def supervise_tool(
     if live.is_stopped_early:
         return discard_unstarted(call, live, running, inner)
     context = contextvars.copy_context()
+    # Set in a copy of the context, so that only the tool's own task sees the call as running.
     context.run(RUNNING.set, call)
     live.runner = live.loop.create_task(collect_output(call, services, running), context=context)
     live.runner.add_done_callback(lambda _: _close_unstarted(running, inner))

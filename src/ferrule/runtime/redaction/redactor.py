@@ -178,6 +178,7 @@ class KnownSecrets:
         if not found:
             return
         with self._lock:
+            # The next use rebuilds the search; until then the old one must not be used.
             self._recent[key] = found
             _trim(self._recent)
             self._search = None
@@ -219,6 +220,8 @@ class KnownSecrets:
         with self._lock:
             if self._search is not None:
                 return self._search
+            # The large automaton is rebuilt only after many additions; the few recent secrets get a small matcher of
+            # their own.
             if self._settled is None or len(self._recent) > _MAX_RECENT:
                 self._learned.update(self._recent)
                 self._recent.clear()

@@ -71,6 +71,7 @@ class LockKey:
 
     def may_be_granted(self, shared: bool) -> bool:
         """Returns True when the first place in line may have its turn."""
+        # Waiting nested places go first: their parent may hold what the others wait for.
         if self.exclusive or self.granted_exclusive or self.nested:
             return False
         return shared or not (self.shared or self.granted_shared)
@@ -141,6 +142,7 @@ class LockTable:
             key.holders[place] = shared
             if shared:
                 key.shared += 1
+                # A nested place never had a turn granted, so it has none to give back.
                 key.granted_shared -= not is_nested
             else:
                 key.exclusive += 1

@@ -164,6 +164,7 @@ class FairQueue(RemovableQueue):
         place, _ = places.popitem(last=False)
         if places:
             sources[source] = places  # behind the other sources
+        # Keeps the priority that was served longest ago at the front, for the aging turn.
         self._levels.move_to_end(priority)
         if not sources:
             self._drop(priority)

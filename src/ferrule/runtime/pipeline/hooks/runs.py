@@ -75,6 +75,7 @@ def find_hooks(call: Call, services: Services, event: HookEvent) -> Sequence[Hoo
                 if hook.matches(tool_id, name):
                     found.append(hook)
             except Exception as error:
+                # Fail closed: a hook that cannot decide must not be skipped.
                 found.append(_UndecidedHook(hook, error))
     return found
 
@@ -136,6 +137,7 @@ async def _await_answer(said: Awaitable[object], hook: Hook) -> object:
     seconds = getattr(hook, "timeout_seconds", None) or DEFAULT_TIMEOUT_SECONDS
     task = asyncio.ensure_future(_catch_failure(said))
     try:
+        # Not `wait_for`, which would wait for a canceled hook to end, however long that takes.
         await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:
         await _cancel_late(task)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from jsonschema_rs import Validator
 from msgspec.structs import replace
 
@@ -107,7 +105,7 @@ def _map_stopped(call: Call, services: Services) -> None:
 _MISFIT_SUMMARY = "The output does not fit the tool's output schema."
 
 
-def _handle_misfit(call: Call, services: Services, validator: Validator, value: Any) -> None:
+def _handle_misfit(call: Call, services: Services, validator: Validator, value: object) -> None:
     """Handles output that its schema does not allow: fails the call, or notes it, by the workspace's setting.
 
     Raises Unmappable.

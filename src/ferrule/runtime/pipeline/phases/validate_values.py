@@ -16,6 +16,7 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.policy import JudgedCall
 from ferrule.infra.tasks import resolve
 from ferrule.model.failure import Stop
+from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.admission import check_key_holder, scope_key
 from ferrule.runtime.pipeline.call import Call, DuplicateCall
 from ferrule.runtime.pipeline.hooks.permission import deny_call, run_decision_hooks
@@ -65,6 +66,7 @@ async def _check_values(call: Call, services: Services) -> Stop | DuplicateCall 
     return Stop("invalid_arguments", str(problem))
 
 
-def _copy_arguments(call: Call) -> Any:
+def _copy_arguments(call: Call) -> JsonObject:
     """Copies the arguments: a preflight that edits its copy changes nothing."""
-    return msgspec.json.decode(call.inputs.current)
+    arguments: JsonObject = msgspec.json.decode(call.inputs.current)
+    return arguments

@@ -51,6 +51,7 @@ async def store_payload(call: Call, services: Services, full: StoredForm, access
             writer.discard()
 
     try:
+        # Writing to disk must not block the event loop.
         kept = await asyncio.to_thread(write)
     except OSError as error:
         raise NotStored(f"it could not be stored ({error.strerror or type(error).__name__})") from error
