@@ -137,7 +137,7 @@ def _replace(paths: LedgerPaths, backup: Path, verdict: AuditVerdict, lost: Lost
     try:
         _record_restore(copy, paths, backup, lost)
         copies.drop_log(copy)
-        # The old ledger is renamed, never deleted: it is the only trace of the lost rows.
+        # The old ledger stays, under another name: it is the only trace of the lost rows.
         aside = _set_aside(paths, lost)
         _check_unused(paths)
         copies.put_in_place(copy, paths.ledger)
