@@ -199,12 +199,12 @@ def _has_room(server: McpService, caller: Caller, going: asyncio.Task[Any]) -> b
         return False
     running[who] += 1
 
-    def ended(_: object) -> None:
+    def release(_: object) -> None:
         running[who] -= 1
         if not running[who]:
             del running[who]
 
-    going.add_done_callback(ended)
+    going.add_done_callback(release)
     return True
 
 
