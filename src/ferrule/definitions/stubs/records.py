@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ferrule.contracts.type_tree import (
-    Integer,
-    ListOf,
-    MapOf,
-    NamedType,
-    Nullable,
-    Number,
-    Openness,
-    RecordMember,
-    RecordType,
-    TextType,
-    TupleOf,
-    Type,
-    TypeAnnotations,
-)
+from ferrule.contracts import type_tree as types
 from ferrule.definitions.stubs.alternatives import Alternative
 from ferrule.definitions.stubs.growth import ANYTHING, Growth, make_key, select_places
 from ferrule.definitions.stubs.limits import describe_needs, list_bounds, list_limits, read_annotations
@@ -39,18 +25,18 @@ _EVALUATING = frozenset(
 )
 """Keywords that may allow members which `unevaluatedProperties` does not judge then."""
 _CONDITIONAL = frozenset({"if", *_BY_MEMBER})
-ANY_MAP = MapOf(ANYTHING)
+ANY_MAP = types.MapOf(ANYTHING)
 
 
 class Rest(NamedTuple):
     """Members that have no schema of their own."""
 
-    openness: Openness
+    openness: types.Openness
     node: SchemaNode
     """What they must fit; no places where they may be anything."""
 
 
-def make_object(growth: Growth, found: Alternative, name: str, pointer: str, depth: int) -> Type:
+def make_object(growth: Growth, found: Alternative, name: str, pointer: str, depth: int) -> types.Type:
     """Returns the type of one alternative that is an object."""
     places = select_places(found.places, SHAPING)
     rest = _read_rest(growth, places, found.places)
@@ -77,7 +63,7 @@ def _find_marks(rest: Rest) -> frozenset[str]:
     return frozenset([rest.openness, *(place.pointer for place in rest.node.places)])
 
 
-def _read_words(found: Alternative) -> TypeAnnotations:
+def _read_words(found: Alternative) -> types.TypeAnnotations:
     """Returns a branch of a union speaks for itself before what stands around it does."""
     clauses = list_limits(found.places, ("object",))
     required = tuple(clause for place in found.places if (clause := describe_needs(place.schema)))
@@ -86,13 +72,15 @@ def _read_words(found: Alternative) -> TypeAnnotations:
     return read_annotations(tuple(reversed(found.places)) if found.pointer else found.places, clauses + required)
 
 
-def _make_map(growth: Growth, places: tuple[SchemaPlace, ...], rest: Rest, name: str, pointer: str, depth: int) -> Type:
+def _make_map(
+    growth: Growth, places: tuple[SchemaPlace, ...], rest: Rest, name: str, pointer: str, depth: int
+) -> types.Type:
     if not rest.node.places:
         return ANY_MAP
 
-    def build() -> Type:
+    def build() -> types.Type:
         value = growth.make_type(rest.node, f"{name}Value", depth + 1)
-        return ANY_MAP if value is None else MapOf(value)
+        return ANY_MAP if value is None else types.MapOf(value)
 
     return growth.build_once(
         make_key("object", places, _find_marks(rest)),
@@ -150,7 +138,7 @@ def _declare(
     places: tuple[SchemaPlace, ...],
     rest: Rest,
     pointer: str,
-    told: TypeAnnotations,
+    told: types.TypeAnnotations,
 ) -> None:
     """Returns the record, members and all."""
     required = {each for place in places for each in list_required(place.schema)}
@@ -168,8 +156,8 @@ def _declare(
         if member is not None:
             members.append(member)
     extra = growth.make_type(rest.node, f"{base}Value", 1) if rest.node.places else ANYTHING
-    openness: Openness = "closed" if extra is None else rest.openness
-    growth.declared[name] = RecordType(
+    openness: types.Openness = "closed" if extra is None else rest.openness
+    growth.declared[name] = types.RecordType(
         name=name,
         members=tuple(members),
         openness=openness,
@@ -194,8 +182,8 @@ def collect_member(name: str, places: tuple[SchemaPlace, ...]) -> SchemaNode:
 
 def _make_member(
     growth: Growth, name: str, node: SchemaNode, is_required: bool, base: str, beside: tuple[SchemaPlace, ...]
-) -> RecordMember | None:
-    made: Type | None = ANYTHING
+) -> types.RecordMember | None:
+    made: types.Type | None = ANYTHING
     if node.places:
         if (simple := make_plain(node)) is not None:
             told = read_annotations(
@@ -203,7 +191,7 @@ def _make_member(
                 list_limits(node.places, _find_kinds(simple)),
                 list_bounds(node.places, _find_kinds(simple)),
             )
-            return RecordMember(name=name, type=simple, is_required=is_required, words=told)
+            return types.RecordMember(name=name, type=simple, is_required=is_required, words=told)
         made = growth.make_type(node, growth.names.join(base, name), 1)
     if made is None:
         if not is_required:
@@ -214,14 +202,14 @@ def _make_member(
     flat = growth.document.flatten(node.places) or ()
     clauses = list_limits(flat, _find_kinds(made)) + _list_item_limits(growth, flat, made)
     told = read_annotations((*node.places, *flat, *beside), clauses, list_bounds(flat, _find_kinds(made)))
-    return RecordMember(name=name, type=made, is_required=is_required, words=told)
+    return types.RecordMember(name=name, type=made, is_required=is_required, words=told)
 
 
-def _list_item_limits(growth: Growth, flat: tuple[SchemaPlace, ...], made: Type) -> tuple[str, ...]:
+def _list_item_limits(growth: Growth, flat: tuple[SchemaPlace, ...], made: types.Type) -> tuple[str, ...]:
     """Returns the limits of a list's items, where nothing else tells them."""
-    if isinstance(made, Nullable):
+    if isinstance(made, types.Nullable):
         made = made.inner
-    if not isinstance(made, ListOf):
+    if not isinstance(made, types.ListOf):
         return ()
     items = tuple(rest for place in flat if (rest := split_items(place)[1]) is not None)
     return tuple(
@@ -229,20 +217,20 @@ def _list_item_limits(growth: Growth, flat: tuple[SchemaPlace, ...], made: Type)
     )
 
 
-def _find_kinds(made: Type) -> tuple[str, ...]:
+def _find_kinds(made: types.Type) -> tuple[str, ...]:
     """Returns the kinds whose limits are told beside a member: a declared type tells its own."""
     match made:
-        case Nullable():
+        case types.Nullable():
             return _find_kinds(made.inner)
-        case TextType():
+        case types.TextType():
             return ("string",)
-        case Integer() | Number():
+        case types.Integer() | types.Number():
             return ("number",)
-        case ListOf() | TupleOf():
+        case types.ListOf() | types.TupleOf():
             return ("array",)
-        case MapOf():
+        case types.MapOf():
             return ("object",)
-        case NamedType():
+        case types.NamedType():
             return ()
         case _:
             return ("string", "number", "array")
@@ -250,7 +238,7 @@ def _find_kinds(made: Type) -> tuple[str, ...]:
 
 def _read_rest(growth: Growth, places: tuple[SchemaPlace, ...], around: tuple[SchemaPlace, ...]) -> Rest:
     """Reads the schemas of members that are not named."""
-    openness: Openness = "silent"
+    openness: types.Openness = "silent"
     nodes: list[SchemaPlace] = []
     is_loose = False
     for place in places:

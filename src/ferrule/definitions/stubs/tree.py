@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ferrule.contracts.type_tree import (
-    Alias,
-    Anything,
-    Declaration,
-    Enumeration,
-    NamedType,
-    Null,
-    Nullable,
-    Type,
-    TypeTree,
-)
+from ferrule.contracts import type_tree as types
 from ferrule.definitions.stubs.alternatives import Alternative, find_alternatives
 from ferrule.definitions.stubs.growth import (
     ANYTHING,
@@ -35,7 +25,7 @@ from ferrule.definitions.stubs.type_walk import names_in, parts_of
 from ferrule.definitions.stubs.unions import keep_all_members, make_union
 from ferrule.model.value import JsonValue
 
-NULL = Null()
+NULL = types.Null()
 
 
 def make_type_tree(
@@ -45,7 +35,7 @@ def make_type_tree(
     prefix: str = "",
     acronyms: frozenset[str] = ACRONYMS,
     taken: set[str] | None = None,
-) -> TypeTree:
+) -> types.TypeTree:
     """Returns the types of a schema. The root is declared as `name`; names of the others begin with `prefix`, or where
     none is given with the root's (`GetWeather` for `GetWeatherInput`), and are added to `taken`, whose names none of them has."""
     taken = set() if taken is None else taken
@@ -56,9 +46,11 @@ def make_type_tree(
         tree.grow()
     except RecursionError:
         document.note("#", "it is nested too deep; any value is taken")
-        return TypeTree(NamedType(name), (Alias(name=name, type=ANYTHING, pointer="#"),), tuple(document.notes))
+        return types.TypeTree(
+            types.NamedType(name), (types.Alias(name=name, type=ANYTHING, pointer="#"),), tuple(document.notes)
+        )
     declared = keep_all_members({each: found for each, found in tree.declared.items() if found is not None})
-    return TypeTree(NamedType(name), _sort_declarations(declared, name), tuple(document.notes))
+    return types.TypeTree(types.NamedType(name), _sort_declarations(declared, name), tuple(document.notes))
 
 
 class _Tree(Growth):
@@ -66,18 +58,18 @@ class _Tree(Growth):
 
     def __init__(self, document: SchemaDocument, names: TypeNames, root_name: str) -> None:
         super().__init__(document, names, root_name)
-        self._targets: dict[str, Type | None] = {}
+        self._targets: dict[str, types.Type | None] = {}
 
     def grow(self) -> None:
         """Declares the root and everything it needs."""
         root = SchemaNode((SchemaPlace(self.document.root, "#"),))
         made = self._make_root(root)
         flat = self.document.flatten(root.places) or ()
-        listed = self.declared.get(made.name) if isinstance(made, NamedType) else None
-        if isinstance(listed, Enumeration) and listed.name != self.root_name:
+        listed = self.declared.get(made.name) if isinstance(made, types.NamedType) else None
+        if isinstance(listed, types.Enumeration) and listed.name != self.root_name:
             self.declared = {self.root_name: msgspec.structs.replace(listed, name=self.root_name, pointer="#")}
         if self.root_name not in self.declared:
-            self.declared[self.root_name] = Alias(
+            self.declared[self.root_name] = types.Alias(
                 name=self.root_name,
                 type=made,
                 pointer="#",
@@ -87,7 +79,7 @@ class _Tree(Growth):
         while self.later:
             self.later.pop()()
 
-    def _make_root(self, root: SchemaNode) -> Type:
+    def _make_root(self, root: SchemaNode) -> types.Type:
         found = find_alternatives(self.document, root, is_root=True)
         if not found.found:
             return NULL if found.is_nullable else self.loosen("#", "no value fits; any value is taken")
@@ -95,7 +87,7 @@ class _Tree(Growth):
             self.root_key = self._find_root_key(found.found, root)
         name = f"{self.names.prefix}Value" if found.is_nullable else self.names.prefix
         made = self._join_ways(found.found, root, name, 0)
-        return Nullable(made) if found.is_nullable and not isinstance(made, Anything) else made
+        return types.Nullable(made) if found.is_nullable and not isinstance(made, types.Anything) else made
 
     def _find_root_key(
         self, found: tuple[Alternative, ...], root: SchemaNode
@@ -107,7 +99,7 @@ class _Tree(Growth):
         kind = found[0].kind
         return make_key(kind, select_places(found[0].places, SHAPING) if kind == "object" else ())
 
-    def make_type(self, node: SchemaNode, name: str, depth: int) -> Type | None:
+    def make_type(self, node: SchemaNode, name: str, depth: int) -> types.Type | None:
         if depth > DEEPEST:
             return self.loosen(node.pointer, f"nested more than {DEEPEST} deep; any value is taken")
         if (simple := make_plain(node)) is not None:
@@ -118,14 +110,14 @@ class _Tree(Growth):
                 return self._follow_reference(origin, depth)
         return self._make(node, name, depth)
 
-    def _follow_reference(self, origin: SchemaPlace, depth: int) -> Type | None:
+    def _follow_reference(self, origin: SchemaPlace, depth: int) -> types.Type | None:
         """Returns the type of what a reference points at; others may have asked for it already."""
         if origin.pointer not in self._targets:
             name = self.names.name_definition(origin.pointer)
             self._targets[origin.pointer] = self._make(SchemaNode((origin,)), name, depth)
         return self._targets[origin.pointer]
 
-    def _make(self, node: SchemaNode, name: str, depth: int) -> Type | None:
+    def _make(self, node: SchemaNode, name: str, depth: int) -> types.Type | None:
         found = find_alternatives(self.document, node)
         if not found.found:
             return NULL if found.is_nullable else None
@@ -134,16 +126,16 @@ class _Tree(Growth):
         if origin is not None:
             ways = tuple(each if each.origin else each._replace(origin=origin) for each in ways)
         made = self._join_ways(ways, node, name, depth)
-        return Nullable(made) if found.is_nullable and not isinstance(made, Anything) else made
+        return types.Nullable(made) if found.is_nullable and not isinstance(made, types.Anything) else made
 
-    def _join_ways(self, found: tuple[Alternative, ...], node: SchemaNode, name: str, depth: int) -> Type:
+    def _join_ways(self, found: tuple[Alternative, ...], node: SchemaNode, name: str, depth: int) -> types.Type:
         if any(each.kind == "any" for each in found):
             return ANYTHING
         if len(found) == 1:
             return self.make_alternative(found[0], node, name, depth)
         return make_union(self, found, node, name, depth)
 
-    def make_alternative(self, found: Alternative, node: SchemaNode, name: str, depth: int) -> Type:
+    def make_alternative(self, found: Alternative, node: SchemaNode, name: str, depth: int) -> types.Type:
         pointer = found.pointer or node.pointer
         if found.origin is not None and is_definition(found.origin.pointer):
             name, pointer = self.names.name_definition(found.origin.pointer), found.origin.pointer
@@ -157,7 +149,7 @@ class _Tree(Growth):
             case "union":
                 assert found.node is not None
                 made = self.make_type(found.node, name, depth + 1) or ANYTHING
-                return made.inner if isinstance(made, Nullable) else made  # the union around it is nullable then
+                return made.inner if isinstance(made, types.Nullable) else made  # the union around it is nullable then
             case _:
                 return make_scalar(self, found, name, pointer)
 
@@ -165,9 +157,9 @@ class _Tree(Growth):
 _FOR_ALL = ("string", "number", "array", "object")
 
 
-def _sort_declarations(declared: dict[str, Declaration], root: str) -> tuple[Declaration, ...]:
+def _sort_declarations(declared: dict[str, types.Declaration], root: str) -> tuple[types.Declaration, ...]:
     """Returns the declarations as a reader meets them."""
-    found: dict[str, Declaration] = {}
+    found: dict[str, types.Declaration] = {}
     ahead = [root]
     while ahead:
         name = ahead.pop()

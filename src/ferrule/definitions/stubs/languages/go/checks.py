@@ -9,23 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ferrule.contracts.type_tree import (
-    Alias,
-    Bound,
-    Declaration,
-    Integer,
-    ListOf,
-    MapOf,
-    NamedType,
-    Nullable,
-    Number,
-    RecordMember,
-    RecordType,
-    TextType,
-    TupleOf,
-    Type,
-    Union,
-)
+from ferrule.contracts import type_tree as types
 from ferrule.definitions.stubs.languages.go.names import lower_first
 from ferrule.definitions.stubs.languages.go.text import quote, quote_raw
 from ferrule.definitions.stubs.languages.go.types import (
@@ -82,34 +66,34 @@ class GoChecks:
             size = len(self._checked)
             self._checked |= {name for name in tree.declared if any(map(self._leads, self._list_parts(name)))}
 
-    def _list_parts(self, name: str) -> list[Type]:
+    def _list_parts(self, name: str) -> list[types.Type]:
         """Returns the types within a declared one that has methods of its own in Go."""
         match self._tree.declared[name]:
-            case RecordType():
+            case types.RecordType():
                 return [each.member.type for each in self._tree.fields[name] if each.member is not None]
-            case Union(variants=variants) if self._tree.fields[name]:
+            case types.Union(variants=variants) if self._tree.fields[name]:
                 return [each.type for each in variants]
-            case Alias(type=inner) if is_own(inner):
+            case types.Alias(type=inner) if is_own(inner):
                 return [inner]
             case _:
                 return []
 
-    def _leads(self, type_: Type) -> bool:
+    def _leads(self, type_: types.Type) -> bool:
         match type_:
-            case Nullable(inner) | ListOf(inner) | MapOf(inner):
+            case types.Nullable(inner) | types.ListOf(inner) | types.MapOf(inner):
                 return self._leads(inner)
-            case NamedType(name):
+            case types.NamedType(name):
                 through = self._find_alias_target(type_)
                 return name in self._checked if through is None else self._leads(through)
             case _:
                 return False
 
-    def _find_alias_target(self, type_: Type) -> Type | None:
+    def _find_alias_target(self, type_: types.Type) -> types.Type | None:
         """Returns what a name stands for that Go has as a mere alias; None for a type with methods of its own."""
-        declared = self._tree.declared[type_.name] if isinstance(type_, NamedType) else None
-        return declared.type if isinstance(declared, Alias) and not is_own(declared.type) else None
+        declared = self._tree.declared[type_.name] if isinstance(type_, types.NamedType) else None
+        return declared.type if isinstance(declared, types.Alias) and not is_own(declared.type) else None
 
-    def write_validate(self, declared: Declaration) -> list[str]:
+    def write_validate(self, declared: types.Declaration) -> list[str]:
         """Writes the method of a declared type, and the patterns it needs; nothing where it has nothing to check."""
         name = declared.name
         if name not in self._checked:
@@ -118,13 +102,13 @@ class GoChecks:
         lines: list[str] = []
         fields = self._tree.fields[name]
         match declared:
-            case RecordType():
+            case types.RecordType():
                 for field in fields:
                     lines += self._check_member(name, field, field.member, patterns) if field.member is not None else []
-            case Union(variants=variants):
+            case types.Union(variants=variants):
                 for field, variant in zip(fields, variants, strict=True):
                     lines += _guard(f"v.{field.name}", self._descend(f"v.{field.name}", variant.type))
-            case Alias():
+            case types.Alias():
                 lines = self._descend("v", declared.type)
         return [
             *patterns,
@@ -136,14 +120,14 @@ class GoChecks:
             "",
         ]
 
-    def _check_member(self, owner: str, field: GoField, member: RecordMember, patterns: list[str]) -> list[str]:
+    def _check_member(self, owner: str, field: GoField, member: types.RecordMember, patterns: list[str]) -> list[str]:
         bounds = _list_bounds(member)
         if not bounds and not self._leads(member.type):
             return []
         is_optional = field.go.startswith("Optional[")
         value = f"v.{field.name}{'.Value' * is_optional}"
         is_pointer = is_optional or field.go.startswith("*")
-        is_bare = member.is_required and not isinstance(member.type, Nullable) and not is_pointer
+        is_bare = member.is_required and not isinstance(member.type, types.Nullable) and not is_pointer
         guard = "" if is_bare else f"{value} != nil && "
         held = f"*{value}" if is_pointer else value
         lines: list[str] = []
@@ -156,29 +140,31 @@ class GoChecks:
             problem = quote(f"{member.name}: {words.format(bound.value)}")
             lines += [f"if {guard}{refused.format(held, limit)} {{", f"\treturn errors.New({problem})", "}"]
         type_ = strip_null(member.type)
-        if is_pointer and not (isinstance(type_, NamedType) and self._find_alias_target(type_) is None):
+        if is_pointer and not (isinstance(type_, types.NamedType) and self._find_alias_target(type_) is None):
             held = f"({held})"
         else:
             held = value
         inner = self._descend(held, type_, member.name.replace("%", "%%"))
         return lines + (inner if is_bare else _guard(value, inner))
 
-    def _descend(self, value: str, type_: Type, place: str = "", arguments: str = "", depth: int = 1) -> list[str]:
+    def _descend(
+        self, value: str, type_: types.Type, place: str = "", arguments: str = "", depth: int = 1
+    ) -> list[str]:
         """Writes what calls the `Validate` of all that is within a value. `place` is a format of where it stands."""
         if not self._leads(type_):
             return []
         at = "" if depth == 1 else str(depth)
         match type_:
-            case NamedType() if (through := self._find_alias_target(type_)) is not None:
+            case types.NamedType() if (through := self._find_alias_target(type_)) is not None:
                 return self._descend(value, through, place, arguments, depth)
-            case NamedType():
+            case types.NamedType():
                 told = f"fmt.Errorf({quote(place + ': %w')}{arguments}, err)" if place else "err"
                 return [f"if err := {value}.Validate(); err != nil {{", f"\treturn {told}", "}"]
-            case Nullable(inner):
+            case types.Nullable(inner):
                 lines = self._descend(value, inner, place, arguments, depth)
                 return lines if is_own(inner) else _guard(value, lines)
-            case ListOf(inner) | MapOf(inner):
-                key, verb = (f"i{at}", "%d") if isinstance(type_, ListOf) else (f"name{at}", "%q")
+            case types.ListOf(inner) | types.MapOf(inner):
+                key, verb = (f"i{at}", "%d") if isinstance(type_, types.ListOf) else (f"name{at}", "%q")
                 lines = self._descend(f"each{at}", inner, f"{place}[{verb}]", f"{arguments}, {key}", depth + 1)
                 return [f"for {key}, each{at} := range {value} {{", *(f"\t{each}" for each in lines), "}"]
             case _:
@@ -189,33 +175,35 @@ def _guard(value: str, lines: list[str]) -> list[str]:
     return [f"if {value} != nil {{", *(f"\t{each}" for each in lines), "}"] if lines else []
 
 
-def _list_bounds(member: RecordMember) -> list[Bound]:
+def _list_bounds(member: types.RecordMember) -> list[types.Bound]:
     """Returns the bounds of a member that Go can compare with."""
     if not member.words.bounds:
         return []
     type_ = strip_null(member.type)
     match type_:
-        case Integer():
+        case types.Integer():
             return [each for each in _list_integer_bounds(type_, member) if _is_comparable(each)]
-        case Number():
+        case types.Number():
             return [each for each in member.words.bounds if each.keyword != "multipleOf" and _is_comparable(each)]
-        case TextType() | ListOf() | TupleOf() | MapOf():
+        case types.TextType() | types.ListOf() | types.TupleOf() | types.MapOf():
             return [each for each in member.words.bounds if _is_comparable(each)]
         case _:
             return []
 
 
-def _list_integer_bounds(type_: Integer, member: RecordMember) -> Iterator[Bound]:
+def _list_integer_bounds(type_: types.Integer, member: types.RecordMember) -> Iterator[types.Bound]:
     """Yields the bounds of an integer, without those that its type in Go keeps anyway."""
     go = find_integer_type(type_)
     always = (0, UINT[-1]) if go == "uint64" else ()
     limits = {"minimum": type_.minimum, "maximum": type_.maximum}
     if go != NUMBER:
-        yield from (Bound(keyword, each) for keyword, each in limits.items() if each is not None and each not in always)
+        yield from (
+            types.Bound(keyword, each) for keyword, each in limits.items() if each is not None and each not in always
+        )
         yield from (each for each in member.words.bounds if each.keyword == "multipleOf")
 
 
-def _is_comparable(bound: Bound) -> bool:
+def _is_comparable(bound: types.Bound) -> bool:
     said = bound.value
     if isinstance(said, str):
         return is_common(said)

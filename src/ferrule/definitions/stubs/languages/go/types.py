@@ -11,31 +11,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple, assert_never
 
+from ferrule.contracts import type_tree as types
 from ferrule.contracts.language import StubPlan, ToolNote
-from ferrule.contracts.type_tree import (
-    Alias,
-    Anything,
-    Boolean,
-    Constant,
-    Declaration,
-    Enumeration,
-    Integer,
-    ListOf,
-    MapOf,
-    NamedType,
-    Null,
-    Nullable,
-    Number,
-    RecordMember,
-    RecordType,
-    TextType,
-    TupleOf,
-    Type,
-    TypeAnnotations,
-    TypeNote,
-    TypeTree,
-    Union,
-)
 from ferrule.definitions.stubs.comments import describe_type, shorten
 from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers
 from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, exported_style, list_declared_names, take_name
@@ -58,7 +35,7 @@ class GoField(NamedTuple):
     go: str
     tag: str
     comment: list[str]
-    member: RecordMember | None = None
+    member: types.RecordMember | None = None
 
 
 class PackageScope:
@@ -74,7 +51,7 @@ class PackageScope:
 class GoTree:
     """One tree being written. `what`: said of its root."""
 
-    def __init__(self, tree: TypeTree, scope: PackageScope, tool_id: str, what: str) -> None:
+    def __init__(self, tree: types.TypeTree, scope: PackageScope, tool_id: str, what: str) -> None:
         self._tree = tree
         self._scope = scope
         self._tool_id = tool_id
@@ -87,19 +64,19 @@ class GoTree:
         """Takes a name that nobody else in the package has."""
         return take_name(wanted, self._scope.taken)
 
-    def write(self, declared: Declaration) -> list[str]:
+    def write(self, declared: types.Declaration) -> list[str]:
         """Writes a declaration, with what reads and writes it."""
         root = self._tree.root.name
         first = f"is {self._what}." if declared.name == root else f"is a part of {root}."
         told = write_comment((f"{declared.name} {first}", *_describe(declared.words)))
         match declared:
-            case RecordType():
+            case types.RecordType():
                 lines = [*self._write_struct(declared.name, told), *self._write_record_methods(declared)]
-            case Union():
+            case types.Union():
                 lines = self._write_union(declared, told)
-            case Enumeration():
+            case types.Enumeration():
                 lines = self._write_enumeration(declared, told)
-            case Alias():
+            case types.Alias():
                 go = self.write_member_type(declared.type)
                 if go == NUMBER:
                     self._note(declared.pointer, _BIG)
@@ -109,71 +86,71 @@ class GoTree:
         return lines
 
     def _note(self, pointer: str, message: str) -> None:
-        self._scope.notes.append(ToolNote(self._tool_id, TypeNote(pointer, message)))
+        self._scope.notes.append(ToolNote(self._tool_id, types.TypeNote(pointer, message)))
 
     # Types
 
-    def write_type(self, type_: Type) -> str:
+    def write_type(self, type_: types.Type) -> str:
         """Writes a type where it is an item of something."""
         match type_:
-            case Anything() | Null():
+            case types.Anything() | types.Null():
                 return "any"
-            case Boolean():
+            case types.Boolean():
                 return "bool"
-            case Integer():
+            case types.Integer():
                 return find_integer_type(type_)
-            case Number():
+            case types.Number():
                 return "float64"
-            case TextType():
+            case types.TextType():
                 return "string"
-            case Constant():
+            case types.Constant():
                 value = type_.value
-                return _BASES.get(type(value)) or find_integer_type(Integer(int(value), int(value)))
-            case ListOf():
+                return _BASES.get(type(value)) or find_integer_type(types.Integer(int(value), int(value)))
+            case types.ListOf():
                 return f"[]{self.write_type(type_.item)}"
-            case TupleOf():
+            case types.TupleOf():
                 return "[]any"
-            case MapOf():
+            case types.MapOf():
                 return f"map[string]{self.write_type(type_.value)}"
-            case Nullable():
+            case types.Nullable():
                 go = self.write_type(type_.inner)
                 return go if go.startswith(("[]", "map[")) else f"*{go}"
-            case NamedType():
+            case types.NamedType():
                 return type_.name
             case _:
                 assert_never(type_)
 
-    def write_member_type(self, type_: Type) -> str:
+    def write_member_type(self, type_: types.Type) -> str:
         """Writes a type where it stands alone: any value is kept as it came."""
-        return RAW if isinstance(type_, Anything | Null) else self.write_type(type_)
+        return RAW if isinstance(type_, types.Anything | types.Null) else self.write_type(type_)
 
-    def _contains(self, type_: Type, name: str, seen: set[str]) -> bool:
+    def _contains(self, type_: types.Type, name: str, seen: set[str]) -> bool:
         """Tells whether a value of a type would hold one of the record `name` in itself."""
-        if not isinstance(type_, NamedType) or type_.name in seen:
+        if not isinstance(type_, types.NamedType) or type_.name in seen:
             return False
         seen.add(type_.name)
         match self.declared[type_.name]:
-            case RecordType(members=members):
+            case types.RecordType(members=members):
                 return type_.name == name or any(
                     self._contains(each.type, name, seen) for each in members if each.is_required
                 )
-            case Alias(type=inner):
+            case types.Alias(type=inner):
                 return self._contains(inner, name, seen)
             case _:
                 return False
 
     # Records
 
-    def _make_fields(self, declared: Declaration) -> list[GoField]:
+    def _make_fields(self, declared: types.Declaration) -> list[GoField]:
         match declared:
-            case RecordType():
+            case types.RecordType():
                 return self._make_record_fields(declared)
-            case Union():
+            case types.Union():
                 return self._make_union_fields(declared)
             case _:
                 return []
 
-    def _make_record_fields(self, record: RecordType) -> list[GoField]:
+    def _make_record_fields(self, record: types.RecordType) -> list[GoField]:
         members = [each for each in record.members if is_taggable(each.name)]
         names = identifiers((each.name for each in members), exported_style(self._scope.acronyms), METHODS | {EXTRA})
         fields = [self._make_field(record, each, names[each.name]) for each in members]
@@ -190,12 +167,12 @@ class GoTree:
         go = "any" if hidden or record.extra is None else self.write_type(record.extra)
         return [*fields, GoField(EXTRA, f"map[string]{go}", '`json:"-"`', write_comment([told], "\t"))]
 
-    def _make_field(self, record: RecordType, member: RecordMember, name: str) -> GoField:
+    def _make_field(self, record: types.RecordType, member: types.RecordMember, name: str) -> GoField:
         type_ = member.type
         facts = []
-        if isinstance(type_, Constant | Null):
-            facts.append(f"It is always {shorten(type_.value if isinstance(type_, Constant) else None)}.")
-        if isinstance(type_, TupleOf):
+        if isinstance(type_, types.Constant | types.Null):
+            facts.append(f"It is always {shorten(type_.value if isinstance(type_, types.Constant) else None)}.")
+        if isinstance(type_, types.TupleOf):
             facts.append(f"Its items are {self._list_items(type_)}.")
         told = _describe(member.words, type_, facts)
         go, ending = self._write_field_type(record, member)
@@ -204,7 +181,7 @@ class GoTree:
             self._note(f"{record.pointer}/properties/{step}", _BIG)
         return GoField(name, go, f'`json:"{_tag(member.name, ending)}"`', write_comment(told, "\t"), member)
 
-    def _write_field_type(self, record: RecordType, member: RecordMember) -> tuple[str, str]:
+    def _write_field_type(self, record: types.RecordType, member: types.RecordMember) -> tuple[str, str]:
         """Returns the type of a member's field, and what its tag ends with."""
         go = self.write_member_type(member.type)
         if member.is_required:
@@ -217,7 +194,7 @@ class GoTree:
             return f"Optional[{self.write_type(strip_null(member.type))}]", ",omitzero"
         return (go, ",omitzero") if go.startswith(("[]", "map[")) else (f"*{go}", ",omitempty")
 
-    def _list_items(self, type_: TupleOf) -> str:
+    def _list_items(self, type_: types.TupleOf) -> str:
         items = [self.write_type(each) for each in type_.items]
         return ", ".join(items) + (
             f", then any number of {self.write_type(type_.rest)}" if type_.rest is not None else ""
@@ -237,7 +214,7 @@ class GoTree:
             run.append([field.name, field.go, field.tag])
         return [*lines, *align_columns(run), "}", ""]
 
-    def _write_record_methods(self, record: RecordType) -> list[str]:
+    def _write_record_methods(self, record: types.RecordType) -> list[str]:
         """Writes what reads and writes the members that no field is for."""
         fields = self.fields[record.name]
         if not fields or fields[-1].member is not None:
@@ -263,7 +240,7 @@ class GoTree:
 
     # Unions and enumerations
 
-    def _make_union_fields(self, union: Union) -> list[GoField]:
+    def _make_union_fields(self, union: types.Union) -> list[GoField]:
         """Returns the fields of a union as a struct; none where nothing tells the variants apart."""
         if not _has_plain_tag(union) and not _has_own_kinds(union):
             self._note(union.pointer, _MIXED)
@@ -273,7 +250,7 @@ class GoTree:
         for variant in union.variants:
             go = self.write_member_type(variant.type)
             told = ""
-            if isinstance(variant.type, Constant):
+            if isinstance(variant.type, types.Constant):
                 told = f"It is {shorten(variant.type.value)}."
             elif union.tag is not None and variant.tags:
                 told = f"Where {one_line(union.tag)} is {' or '.join(map(shorten, variant.tags))}."
@@ -281,7 +258,7 @@ class GoTree:
             fields.append(GoField(names[variant.word], go if is_nilable else f"*{go}", "", write_comment([told], "\t")))
         return fields
 
-    def _write_union(self, union: Union, told: list[str]) -> list[str]:
+    def _write_union(self, union: types.Union, told: list[str]) -> list[str]:
         name, fields = union.name, self.fields[union.name]
         if not fields:
             variants = ", ".join(self.write_type(each.type) for each in union.variants)
@@ -306,7 +283,7 @@ class GoTree:
             "",
         ]
 
-    def _write_enumeration(self, declared: Enumeration, told: list[str]) -> list[str]:
+    def _write_enumeration(self, declared: types.Enumeration, told: list[str]) -> list[str]:
         name = declared.name
         names = identifiers((each.word for each in declared.choices), exported_style(self._scope.acronyms))
         rows = [
@@ -321,7 +298,7 @@ class GoTree:
         return [*told, f"type {name} {base}", "", f"// The values of {name}.", "const (", *align_columns(rows), ")", ""]
 
 
-def _write_tag_reader(union: Union, fields: list[GoField]) -> list[str]:
+def _write_tag_reader(union: types.Union, fields: list[GoField]) -> list[str]:
     lines = ["\tvar tag struct {", f"\t\tValue string `json:{quote(str(union.tag))}`", "\t}"]
     lines += ["\tif err := decode(data, &tag); err != nil {", "\t\treturn err", "\t}", "\tswitch tag.Value {"]
     seen: set[str] = set()
@@ -333,7 +310,7 @@ def _write_tag_reader(union: Union, fields: list[GoField]) -> list[str]:
     return [*lines, "\t}"]
 
 
-def _write_kind_reader(union: Union, fields: list[GoField]) -> list[str]:
+def _write_kind_reader(union: types.Union, fields: list[GoField]) -> list[str]:
     lines = ["\tswitch data[0] {"]
     number = ""
     for variant, field in zip(union.variants, fields, strict=True):
@@ -348,7 +325,7 @@ def _write_kind_reader(union: Union, fields: list[GoField]) -> list[str]:
     return [*lines, "\t}"]
 
 
-def _has_plain_tag(union: Union) -> bool:
+def _has_plain_tag(union: types.Union) -> bool:
     return (
         union.tag is not None
         and is_taggable(union.tag)
@@ -356,7 +333,7 @@ def _has_plain_tag(union: Union) -> bool:
     )
 
 
-def _has_own_kinds(union: Union) -> bool:
+def _has_own_kinds(union: types.Union) -> bool:
     kinds = [kind for variant in union.variants for kind in variant.kinds]
     return len(set(kinds)) == len(kinds) and all(each.kinds for each in union.variants)
 
@@ -372,7 +349,7 @@ def _tag(name: str, ending: str) -> str:
     return f"{name}," if name == "-" and not ending else f"{name}{ending}"
 
 
-def find_integer_type(type_: Integer) -> str:
+def find_integer_type(type_: types.Integer) -> str:
     """Returns the integer of Go that holds every value within the bounds; a `json.Number` where none does."""
     low, high = type_.minimum, type_.maximum
     if (low is None or low in INT) and (high is None or high in INT):
@@ -380,17 +357,17 @@ def find_integer_type(type_: Integer) -> str:
     return "uint64" if low is not None and low >= 0 and high is not None and high in UINT else NUMBER
 
 
-def is_own(type_: Type) -> bool:
+def is_own(type_: types.Type) -> bool:
     """Tells whether another name of a type is a type of its own in Go."""
-    return isinstance(strip_null(type_), ListOf | MapOf | TupleOf)
+    return isinstance(strip_null(type_), types.ListOf | types.MapOf | types.TupleOf)
 
 
-def strip_null(type_: Type) -> Type:
+def strip_null(type_: types.Type) -> types.Type:
     """Returns a type without its null."""
-    return type_.inner if isinstance(type_, Nullable) else type_
+    return type_.inner if isinstance(type_, types.Nullable) else type_
 
 
-def _describe(words: TypeAnnotations, type_: Type | None = None, facts: Sequence[str] = ()) -> list[str]:
+def _describe(words: types.TypeAnnotations, type_: types.Type | None = None, facts: Sequence[str] = ()) -> list[str]:
     """Says what a reader should know of a type, as paragraphs."""
     deprecated = "Deprecated: the definition says so."
     return [words.description, *describe_type(words, type_, facts=facts, deprecated=deprecated)]

@@ -8,31 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ferrule.contracts.type_tree import (
-    Alias,
-    Anything,
-    Boolean,
-    Constant,
-    Declaration,
-    Enumeration,
-    Integer,
-    ListOf,
-    MapOf,
-    NamedType,
-    Null,
-    Nullable,
-    Number,
-    RecordMember,
-    RecordType,
-    TextType,
-    TupleOf,
-    Type,
-    TypeAnnotations,
-    TypeNote,
-    TypeTree,
-    Union,
-    Variant,
-)
+from ferrule.contracts import type_tree as types
 from ferrule.definitions.stubs.comments import describe_type, shorten
 from ferrule.definitions.stubs.languages.rust.text import (
     document_lines,
@@ -62,10 +38,10 @@ _PRESENT = write_attribute('default, deserialize_with = "present"')
 class RustTypes:
     """The types of the trees of one file."""
 
-    def __init__(self, trees: tuple[TypeTree, ...]) -> None:
+    def __init__(self, trees: tuple[types.TypeTree, ...]) -> None:
         self.declarations = {each.name: each for tree in trees for each in tree.declarations}
         self._roots = [tree.root for tree in trees]
-        self.notes: list[TypeNote] = []
+        self.notes: list[types.TypeNote] = []
         """Where a type is looser than its tree."""
         self._only: dict[str, str] = {}
         """The enumerations of one text, by their names."""
@@ -86,21 +62,21 @@ class RustTypes:
         ]
         return "\n".join(made)
 
-    def _write_declaration(self, each: Declaration) -> str:
+    def _write_declaration(self, each: types.Declaration) -> str:
         match each:
-            case RecordType():
+            case types.RecordType():
                 return self._write_record(each)
-            case Enumeration():
+            case types.Enumeration():
                 return self._write_enumeration(each)
-            case Union():
+            case types.Union():
                 return self._write_union(each)
-            case Alias():
+            case types.Alias():
                 return self._write_alias(each)
 
-    def _write_record(self, record: RecordType) -> str:
+    def _write_record(self, record: types.RecordType) -> str:
         members = [each for each in record.members if each.name != self._cut.get(record.name)]
         is_exact = record.name in self._exact
-        extra = Anything() if is_exact and record.openness == "silent" else record.extra
+        extra = types.Anything() if is_exact and record.openness == "silent" else record.extra
         rest = name_rest(each.name for each in members) if record.openness == "open" or is_exact else ""
         rest = rest if extra is not None and record.openness != "closed" else ""
         names = name_members((each.name for each in members), [rest] if rest else [])
@@ -114,17 +90,17 @@ class RustTypes:
         body = f" {{\n{fields}}}" if fields else " {}"
         return f"{self._document(record.words)}{head}pub struct {record.name}{body}\n"
 
-    def _write_field(self, member: RecordMember, name: str, home: str, is_exact: bool) -> str:
+    def _write_field(self, member: types.RecordMember, name: str, home: str, is_exact: bool) -> str:
         attributes = write_attribute(f"rename = {write_literal(member.name)}") if name != member.name else ""
         made = self.write_type(member.type, home, f"{home}{_capitalize(name)}")
         if not member.is_required:
             made = f"Option<{made}>"
             attributes += (_PRESENT if is_exact or may_be_null(member.type, self.declarations) else "") + _LEFT_OUT
-        elif is_exact and isinstance(member.type, Nullable):
+        elif is_exact and isinstance(member.type, types.Nullable):
             attributes += write_attribute('deserialize_with = "Option::deserialize"')
         return f"{self._document(member.words, member.type, 4)}{attributes}{write_assignment(f'pub {name}:', made, ',', 4)}"
 
-    def _write_enumeration(self, each: Enumeration) -> str:
+    def _write_enumeration(self, each: types.Enumeration) -> str:
         told = self._document(each.words)
         names = name_variants(choice.word for choice in each.choices)
         if each.kind == "string":
@@ -136,12 +112,14 @@ class RustTypes:
         values = [int(choice.value) for choice in each.choices]
         number = next((kind for kind, (least, most) in _WHOLE if least <= min(values) and max(values) <= most), None)
         if number is None:
-            self.notes.append(TypeNote(each.pointer, "64 bits do not hold some of these integers; any number is taken"))
+            self.notes.append(
+                types.TypeNote(each.pointer, "64 bits do not hold some of these integers; any number is taken")
+            )
             return f"{told}pub type {each.name} = serde_json::Number;\n"
         choices = "".join(f"    {names[choice.word]} = {int(choice.value)},\n" for choice in each.choices)
         return f"{told}{_NUMBER}#[repr({number})]\npub enum {each.name} {{\n{choices}}}\n"
 
-    def _write_union(self, union: Union) -> str:
+    def _write_union(self, union: types.Union) -> str:
         if union.name in self._tagged:
             variants = [(each.word, str(each.tags[0]), each.type) for each in union.variants]
             head = _DERIVED + write_attribute(f"tag = {write_literal(str(union.tag))}", 0)
@@ -156,22 +134,22 @@ class RustTypes:
             inner = self.write_type(kind, union.name, f"{union.name}{names[word]}")
             text += f"{write_attribute(f'rename = {write_literal(tag)}') if union.name in self._tagged else ''}"
             text += f"    {names[word]}({inner}),\n"
-        listed = [each.type.value for each in union.variants if isinstance(each.type, Constant)]
+        listed = [each.type.value for each in union.variants if isinstance(each.type, types.Constant)]
         facts = [f"One of {', '.join(map(shorten, listed))}."] if len(listed) == len(union.variants) else []
         return f"{self._document(union.words, facts=facts)}{head}pub enum {union.name} {{\n{text}}}\n"
 
-    def _list_distinct(self, variants: Iterable[Variant]) -> Iterator[Variant]:
+    def _list_distinct(self, variants: Iterable[types.Variant]) -> Iterator[types.Variant]:
         """Numbers and booleans that are listed one by one are one variant, since the type cannot tell them apart."""
         met: set[str] = set()
         for each in variants:
-            if isinstance(each.type, Constant) and not isinstance(each.type.value, str):
+            if isinstance(each.type, types.Constant) and not isinstance(each.type.value, str):
                 made = self.write_type(each.type, "", "")
                 if made in met:
                     continue
                 met.add(made)
             yield each
 
-    def _write_alias(self, alias: Alias) -> str:
+    def _write_alias(self, alias: types.Alias) -> str:
         told = self._document(alias.words, alias.type)
         made = self.write_type(alias.type, alias.name, alias.name)
         if self.is_wrapped(alias):
@@ -179,61 +157,61 @@ class RustTypes:
         return f"{told}{write_assignment(f'pub type {alias.name} =', made, ';')}"
 
     def _document(
-        self, words: TypeAnnotations, kind: Type | None = None, indent: int = 0, facts: Sequence[str] = ()
+        self, words: types.TypeAnnotations, kind: types.Type | None = None, indent: int = 0, facts: Sequence[str] = ()
     ) -> str:
         """Writes the documentation of a type or a member."""
         facts = list(facts)
-        inner = kind.inner if isinstance(kind, Nullable) else kind
-        if isinstance(inner, Constant) and not isinstance(inner.value, str):
+        inner = kind.inner if isinstance(kind, types.Nullable) else kind
+        if isinstance(inner, types.Constant) and not isinstance(inner.value, str):
             facts.append(f"Always {shorten(inner.value)}.")
-        if isinstance(inner, TupleOf) and not _is_plain(inner):
+        if isinstance(inner, types.TupleOf) and not _is_plain(inner):
             facts.append("A list whose places have types of their own.")
         sentences = [" ".join(document_lines(each)) for each in describe_type(words, kind, facts=facts)]
         return write_documentation([document_lines(words.description), sentences], indent)
 
-    def write_type(self, kind: Type, home: str, place: str) -> str:
+    def write_type(self, kind: types.Type, home: str, place: str) -> str:
         """Returns the type of a value. `home`: the declaration it is part of, which it may have to be boxed for; `place`:
         what a type is called after that has to be declared for it."""
         match kind:
-            case Anything():
+            case types.Anything():
                 return "Value"
-            case Null():
+            case types.Null():
                 return "()"
-            case Boolean():
+            case types.Boolean():
                 return "bool"
-            case Integer():
+            case types.Integer():
                 return self._write_integer(kind, home)
-            case Number():
+            case types.Number():
                 return "f64"
-            case TextType():
+            case types.TextType():
                 return "String"
-            case Constant():
+            case types.Constant():
                 return self._write_constant(kind, place)
-            case ListOf():
+            case types.ListOf():
                 return f"Vec<{self.write_type(kind.item, '', place)}>"
-            case MapOf():
+            case types.MapOf():
                 return f"BTreeMap<String, {self.write_type(kind.value, '', place)}>"
-            case TupleOf():
+            case types.TupleOf():
                 if not _is_plain(kind):
                     return "Vec<Value>"
                 places = [self.write_type(each, home, f"{place}{at}") for at, each in enumerate(kind.items, 1)]
                 return f"({', '.join(places)}{',' if len(places) == 1 else ''})"
-            case Nullable():
+            case types.Nullable():
                 return f"Option<{self.write_type(kind.inner, home, place)}>"
-            case NamedType():
+            case types.NamedType():
                 return f"Box<{kind.name}>" if home and home in self._list_reached(kind.name) else kind.name
 
-    def _write_integer(self, kind: Integer, home: str) -> str:
+    def _write_integer(self, kind: types.Integer, home: str) -> str:
         least, most = kind.minimum, kind.maximum
         if (least is None or _I64[0] <= least <= _I64[1]) and (most is None or most <= _I64[1]):
             return "i64"
         if least is not None and least >= 0 and (most is None or most <= _U64[1]):
             return "u64"
         pointer = self.declarations[home].pointer if home else "#"
-        self.notes.append(TypeNote(pointer, "integers that 64 bits do not hold are rounded"))
+        self.notes.append(types.TypeNote(pointer, "integers that 64 bits do not hold are rounded"))
         return "serde_json::Number"
 
-    def _write_constant(self, kind: Constant, place: str) -> str:
+    def _write_constant(self, kind: types.Constant, place: str) -> str:
         match kind.value:
             case bool():
                 return "bool"
@@ -248,11 +226,11 @@ class RustTypes:
             case _:
                 return "f64"
 
-    def is_wrapped(self, alias: Alias) -> bool:
+    def is_wrapped(self, alias: types.Alias) -> bool:
         """Tells whether an alias stands for itself by way of nothing but aliases, so that it has to be a type of its own."""
-        return alias.name in self._follow_names([alias.type], through=Alias)
+        return alias.name in self._follow_names([alias.type], through=types.Alias)
 
-    def _follow_names(self, kinds: Iterable[Type], through: type = object) -> set[str]:
+    def _follow_names(self, kinds: Iterable[types.Type], through: type = object) -> set[str]:
         """Returns the declarations that types mention, and those that these mention if they are of a kind."""
         seen: set[str] = set()
         waiting = list(kinds)
@@ -278,19 +256,19 @@ class RustTypes:
             self._reach[name] = frozenset(seen)
         return self._reach[name]
 
-    def _find_tagged(self) -> dict[str, Union]:
+    def _find_tagged(self) -> dict[str, types.Union]:
         """Returns the unions that serde tells apart by their tag: one text for each variant, whose records stand nowhere else."""
         found = {
             each.name: each
             for each in self.declarations.values()
-            if isinstance(each, Union) and each.tag is not None and self._has_plain_tags(each)
+            if isinstance(each, types.Union) and each.tag is not None and self._has_plain_tags(each)
         }
         while True:
             tags: dict[str, set[str | None]] = {root.name: {None} for root in self._roots}
             for each in self.declarations.values():
                 for name in (name for part in parts_of(each) for name in _list_names(part)):
                     tags.setdefault(name, set()).add(
-                        each.tag if each.name in found and isinstance(each, Union) else None
+                        each.tag if each.name in found and isinstance(each, types.Union) else None
                     )
             bad = [
                 name
@@ -302,15 +280,15 @@ class RustTypes:
             for name in bad:
                 del found[name]
 
-    def _has_plain_tags(self, union: Union) -> bool:
+    def _has_plain_tags(self, union: types.Union) -> bool:
         records = [self.declarations[name] for name in _list_records(union)]
         is_one = all(len(each.tags) == 1 and isinstance(each.tags[0], str) for each in union.variants)
         return (
             is_one
             and len(set(_list_records(union))) == len(union.variants)
             and all(
-                isinstance(record, RecordType)
-                and any(each.name == union.tag and isinstance(each.type, Constant) for each in record.members)
+                isinstance(record, types.RecordType)
+                and any(each.name == union.tag and isinstance(each.type, types.Constant) for each in record.members)
                 for record in records
             )
         )
@@ -320,37 +298,37 @@ class RustTypes:
         value and lose a part of it."""
         found: set[str] = set()
         for each in self.declarations.values():
-            if isinstance(each, Union) and each.name not in self._tagged:
+            if isinstance(each, types.Union) and each.name not in self._tagged:
                 for kind in ("object", "array"):
                     alike = [variant.type for variant in each.variants if kind in variant.kinds]
                     found |= self._follow_names(alike) if len(alike) > 1 else set()
         return found
 
-    def _rank(self, kind: Type, seen: frozenset[str] = frozenset()) -> float:
+    def _rank(self, kind: types.Type, seen: frozenset[str] = frozenset()) -> float:
         """Returns the place of a type among the variants of a union: what takes less comes first, and objects last, since
         serde reads a list as a struct too."""
         match kind:
-            case Constant(value=value):
+            case types.Constant(value=value):
                 return 0 if isinstance(value, str | bool) else 2
-            case Integer():
+            case types.Integer():
                 return 1
-            case Number() | TextType() | Boolean() | Null():
+            case types.Number() | types.TextType() | types.Boolean() | types.Null():
                 return 3
-            case ListOf():
+            case types.ListOf():
                 return 4 + self._rank(kind.item, seen) / 10
-            case TupleOf():
+            case types.TupleOf():
                 return 4
-            case MapOf():
+            case types.MapOf():
                 return 9
-            case Nullable():
+            case types.Nullable():
                 return self._rank(kind.inner, seen)
-            case NamedType() if kind.name not in seen:
+            case types.NamedType() if kind.name not in seen:
                 declared = self.declarations[kind.name]
-                if isinstance(declared, Alias):
+                if isinstance(declared, types.Alias):
                     return self._rank(declared.type, seen | {kind.name})
-                if isinstance(declared, Union):
+                if isinstance(declared, types.Union):
                     return max(self._rank(each.type, seen | {kind.name}) for each in declared.variants)
-                return 0 if isinstance(declared, Enumeration) else 8
+                return 0 if isinstance(declared, types.Enumeration) else 8
             case _:
                 return 9
 
@@ -358,38 +336,38 @@ class RustTypes:
 _WHOLE = (("i64", _I64), ("u64", _U64))
 
 
-def _is_plain(kind: TupleOf) -> bool:
+def _is_plain(kind: types.TupleOf) -> bool:
     return kind.rest is None and 0 < kind.required == len(kind.items) <= _WIDEST
 
 
-def _is_only(kind: Type) -> bool:
-    return isinstance(kind, Constant) and isinstance(kind.value, str)
+def _is_only(kind: types.Type) -> bool:
+    return isinstance(kind, types.Constant) and isinstance(kind.value, str)
 
 
 def _capitalize(name: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
 
 
-def _list_records(union: Union) -> list[str]:
-    return [each.type.name for each in union.variants if isinstance(each.type, NamedType)]
+def _list_records(union: types.Union) -> list[str]:
+    return [each.type.name for each in union.variants if isinstance(each.type, types.NamedType)]
 
 
-def _types_within(kind: Type) -> tuple[Type, ...]:
+def _types_within(kind: types.Type) -> tuple[types.Type, ...]:
     """Returns what a type is made of in Rust, where some tuples are lists of any values."""
-    return () if isinstance(kind, TupleOf) and not _is_plain(kind) else types_within(kind)
+    return () if isinstance(kind, types.TupleOf) and not _is_plain(kind) else types_within(kind)
 
 
-def _list_names(kind: Type) -> Iterator[str]:
+def _list_names(kind: types.Type) -> Iterator[str]:
     return names_in(kind, _types_within)
 
 
-def _list_inline(kind: Type) -> Iterator[str]:
+def _list_inline(kind: types.Type) -> Iterator[str]:
     """Yields the declarations that a value of a type has in its own space."""
     match kind:
-        case NamedType():
+        case types.NamedType():
             yield kind.name
-        case Nullable():
+        case types.Nullable():
             yield from _list_inline(kind.inner)
-        case TupleOf() if _is_plain(kind):
+        case types.TupleOf() if _is_plain(kind):
             for each in kind.items:
                 yield from _list_inline(each)

@@ -2,30 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.type_tree import (
-    Alias,
-    Anything,
-    Boolean,
-    Constant,
-    Declaration,
-    Enumeration,
-    Integer,
-    ListOf,
-    MapOf,
-    NamedType,
-    Null,
-    Nullable,
-    Number,
-    RecordMember,
-    RecordType,
-    TextType,
-    TupleOf,
-    Type,
-    TypeAnnotations,
-    TypeNote,
-    TypeTree,
-    Union,
-)
+from ferrule.contracts import type_tree as types
 from ferrule.definitions.stubs.comments import describe_type
 from ferrule.definitions.stubs.languages.typescript.text import (
     fits,
@@ -45,40 +22,40 @@ _INHERITED = frozenset(
 )
 
 
-def write_type(found: Type) -> str:
+def write_type(found: types.Type) -> str:
     """Returns a type on one line."""
     match found:
-        case TextType():
+        case types.TextType():
             return "string"
-        case Integer() | Number():
+        case types.Integer() | types.Number():
             return "number"
-        case Boolean():
+        case types.Boolean():
             return "boolean"
-        case Null():
+        case types.Null():
             return "null"
-        case Anything():
+        case types.Anything():
             return "unknown"
-        case NamedType():
+        case types.NamedType():
             return found.name
-        case Constant():
+        case types.Constant():
             return write_constant(found.value) or "number"
-        case ListOf():
+        case types.ListOf():
             return f"{_write_operand(found.item)}[]"
-        case MapOf():
+        case types.MapOf():
             return f"{{ [name: string]: {write_type(found.value)} }}"
-        case Nullable():
+        case types.Nullable():
             inner = write_type(found.inner)
             return inner if inner in ("unknown", "null") else f"{inner} | null"
-        case TupleOf():
+        case types.TupleOf():
             needed = [write_type(item) for item in found.items[: found.required]]
             optional = [f"{_write_operand(item)}?" for item in found.items[found.required :]]
             rest = [] if found.rest is None else [f"...{_write_operand(found.rest)}[]"]
             return f"[{', '.join((*needed, *optional, *rest))}]"
 
 
-def _write_operand(found: Type) -> str:
+def _write_operand(found: types.Type) -> str:
     text = write_type(found)
-    return f"({text})" if isinstance(found, Nullable) and " | " in text else text
+    return f"({text})" if isinstance(found, types.Nullable) and " | " in text else text
 
 
 def write_constant(value: str | float | bool) -> str | None:
@@ -91,74 +68,76 @@ def write_constant(value: str | float | bool) -> str | None:
 class Declarations:
     """The declarations of a tree, one after another, and what they could not say."""
 
-    def __init__(self, tree: TypeTree) -> None:
+    def __init__(self, tree: types.TypeTree) -> None:
         self.circular = _find_circular(tree)
         """Types that are nothing but themselves, which TypeScript refuses."""
-        self.notes: list[TypeNote] = []
+        self.notes: list[types.TypeNote] = []
         self.blocks = [self._write_declaration(each) for each in tree.declarations]
 
-    def _write_declaration(self, found: Declaration) -> str:
+    def _write_declaration(self, found: types.Declaration) -> str:
         match found:
-            case RecordType():
+            case types.RecordType():
                 return write_comment(_describe(found.words)) + self._write_interface(found)
-            case Enumeration():
+            case types.Enumeration():
                 texts = [write_constant(each.value) for each in found.choices]
                 return write_comment(_describe(found.words)) + _write_union(
                     found.name, [each or "number" for each in texts]
                 )
-            case Union():
-                words, types = _describe(found.words), [each.type for each in found.variants]
-            case Alias():
-                words, types = _describe(found.words, found.type), [found.type]
-        for each in types:
+            case types.Union():
+                words, parts = _describe(found.words), [each.type for each in found.variants]
+            case types.Alias():
+                words, parts = _describe(found.words, found.type), [found.type]
+        for each in parts:
             self._note_wide(each, found.pointer)
         if found.name in self.circular:
-            self.notes.append(TypeNote(found.pointer, "it is defined by itself alone; any value is taken"))
-            types = [Anything()]
-        return write_comment(words) + _write_union(found.name, [write_type(each) for each in types])
+            self.notes.append(types.TypeNote(found.pointer, "it is defined by itself alone; any value is taken"))
+            parts = [types.Anything()]
+        return write_comment(words) + _write_union(found.name, [write_type(each) for each in parts])
 
-    def _write_interface(self, record: RecordType) -> str:
+    def _write_interface(self, record: types.RecordType) -> str:
         lines = "".join(self._write_member(record, member) for member in record.members)
         extra = find_unnamed_type(record)
         if extra is not None:
             if extra != record.extra:
                 message = "members that are not named have the type unknown, as it has to fit the named ones too"
-                self.notes.append(TypeNote(record.pointer, message))
+                self.notes.append(types.TypeNote(record.pointer, message))
             lines += write_line(f"[name: string]: {write_type(extra)};", "  ")
         return f"export interface {record.name} {{\n{lines}}}\n" if lines else f"export interface {record.name} {{}}\n"
 
-    def _write_member(self, record: RecordType, member: RecordMember) -> str:
+    def _write_member(self, record: types.RecordType, member: types.RecordMember) -> str:
         pointer = f"{record.pointer}/properties/{member.name.replace('~', '~0').replace('/', '~1')}"
         self._note_wide(member.type, pointer)
         found = write_type(member.type)
         if is_inherited(member) and found != "unknown":
             self.notes.append(
-                TypeNote(pointer, "every object of JavaScript has a member of this name; any value is taken")
+                types.TypeNote(pointer, "every object of JavaScript has a member of this name; any value is taken")
             )
             found = "unknown"
         if member.name == "__proto__":
-            self.notes.append(TypeNote(pointer, "no checker of JavaScript takes a member of this name"))
+            self.notes.append(types.TypeNote(pointer, "no checker of JavaScript takes a member of this name"))
         line = f"{quote_member(member.name)}{'' if member.is_required else '?'}: {found};"
         return write_comment(_describe(member.words, member.type), "  ") + write_line(line, "  ")
 
-    def _note_wide(self, found: Type, pointer: str) -> None:
+    def _note_wide(self, found: types.Type, pointer: str) -> None:
         """Notes bounds and constants that a number cannot hold."""
-        while isinstance(found, ListOf | Nullable):
-            found = found.item if isinstance(found, ListOf) else found.inner
-        is_wide = isinstance(found, Integer) and any(abs(bound or 0) > SAFE for bound in (found.minimum, found.maximum))
-        if is_wide or (isinstance(found, Constant) and write_constant(found.value) is None):
-            self.notes.append(TypeNote(pointer, "its integers may be beyond 2^53, where a number is not exact"))
+        while isinstance(found, types.ListOf | types.Nullable):
+            found = found.item if isinstance(found, types.ListOf) else found.inner
+        is_wide = isinstance(found, types.Integer) and any(
+            abs(bound or 0) > SAFE for bound in (found.minimum, found.maximum)
+        )
+        if is_wide or (isinstance(found, types.Constant) and write_constant(found.value) is None):
+            self.notes.append(types.TypeNote(pointer, "its integers may be beyond 2^53, where a number is not exact"))
 
 
-def find_unnamed_type(record: RecordType) -> Type | None:
+def find_unnamed_type(record: types.RecordType) -> types.Type | None:
     """Returns the type of members that are not named, which the named ones have to fit; None where nothing is said of them."""
     if record.openness != "open" or record.extra is None:
         return None
     is_one = all(each.is_required and each.type == record.extra for each in record.members)
-    return record.extra if is_one else Anything()
+    return record.extra if is_one else types.Anything()
 
 
-def is_inherited(member: RecordMember) -> bool:
+def is_inherited(member: types.RecordMember) -> bool:
     """Tells whether an object has another member of that name where this one is left out."""
     return member.name in _INHERITED and not member.is_required
 
@@ -182,7 +161,7 @@ def _is_numbers(texts: list[str]) -> bool:
     return all(each == "number" or each[0] in "-0123456789" for each in texts)
 
 
-def _describe(words: TypeAnnotations, found: Type | None = None) -> list[str]:
+def _describe(words: types.TypeAnnotations, found: types.Type | None = None) -> list[str]:
     """Returns what a comment says about a type."""
     lines = write_lines(words.description)
     more = [" ".join(write_lines(each)) for each in describe_type(words, found, deprecated="")]
@@ -190,7 +169,7 @@ def _describe(words: TypeAnnotations, found: Type | None = None) -> list[str]:
     return [*lines, *([""] if lines and more else []), *more]
 
 
-def _find_circular(tree: TypeTree) -> set[str]:
+def _find_circular(tree: types.TypeTree) -> set[str]:
     leads = {each.name: _list_targets(each) for each in tree.declarations}
 
     def reach(name: str) -> set[str]:
@@ -206,10 +185,10 @@ def _find_circular(tree: TypeTree) -> set[str]:
     return {name for name, targets in leads.items() if targets and name in reach(name)}
 
 
-def _list_targets(found: Declaration) -> set[str]:
+def _list_targets(found: types.Declaration) -> set[str]:
     """Returns the names that a declaration is nothing but."""
-    types = parts_of(found) if isinstance(found, Alias | Union) else []
-    inner = [each.inner if isinstance(each, Nullable) else each for each in types]
+    parts = parts_of(found) if isinstance(found, types.Alias | types.Union) else []
+    inner = [each.inner if isinstance(each, types.Nullable) else each for each in parts]
     # A map of itself is no interface, and TypeScript looks into it at once.
-    inner = [each.value if isinstance(each, MapOf) else each for each in inner]
-    return {each.name for each in inner if isinstance(each, NamedType)}
+    inner = [each.value if isinstance(each, types.MapOf) else each for each in inner]
+    return {each.name for each in inner if isinstance(each, types.NamedType)}

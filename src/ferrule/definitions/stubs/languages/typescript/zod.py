@@ -4,28 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from ferrule.contracts.type_tree import (
-    Alias,
-    Anything,
-    Boolean,
-    Constant,
-    Declaration,
-    Enumeration,
-    Integer,
-    ListOf,
-    MapOf,
-    NamedType,
-    Null,
-    Nullable,
-    Number,
-    RecordMember,
-    RecordType,
-    TextType,
-    TupleOf,
-    Type,
-    TypeTree,
-    Union,
-)
+from ferrule.contracts import type_tree as types
 from ferrule.definitions.stubs.languages.typescript.text import fits, ignore_layout, quote_property
 from ferrule.definitions.stubs.languages.typescript.types import (
     SAFE,
@@ -41,7 +20,7 @@ def name_schema(type_name: str) -> str:
     return f"{type_name}Schema"
 
 
-def write_schemas(tree: TypeTree, circular: Container[str]) -> list[str]:
+def write_schemas(tree: types.TypeTree, circular: Container[str]) -> list[str]:
     """Returns a constant for each type of a tree, leaves first; what is not there yet is reached when it is needed."""
     known: set[str] = set()
     made: list[str] = []
@@ -53,68 +32,68 @@ def write_schemas(tree: TypeTree, circular: Container[str]) -> list[str]:
     return made
 
 
-def _write_declaration(found: Declaration, known: set[str]) -> str:
+def _write_declaration(found: types.Declaration, known: set[str]) -> str:
     match found:
-        case RecordType():
+        case types.RecordType():
             members = "".join(f"\n  {_write_member(each, known)}," for each in found.members)
             extra = find_unnamed_type(found)
             kind = (
                 "strictObject"
                 if found.openness == "closed"
                 else "looseObject"
-                if extra in (None, Anything())
+                if extra in (None, types.Anything())
                 else "object"
             )
             text = f"z.{kind}({{{members}\n}})" if members else f"z.{kind}({{}})"
             return f"{text}.catchall({_write_type(extra, known)})" if extra is not None and kind == "object" else text
-        case Enumeration():
+        case types.Enumeration():
             values = [write_constant(each.value) for each in found.choices]
             held = [each for each in values if each is not None]
             listed = f"[{', '.join(held)}]" if len(held) > 1 else held[0] if held else ""
             return f"z.literal({listed})" if len(held) == len(values) else "z.number()"
-        case Union():
+        case types.Union():
             variants = list(dict.fromkeys(_write_type(each.type, known) for each in found.variants))
             return f"z.union([{', '.join(variants)}])" if len(variants) > 1 else variants[0]
-        case Alias():
+        case types.Alias():
             return _write_type(found.type, known)
 
 
-def _write_member(member: RecordMember, known: set[str]) -> str:
+def _write_member(member: types.RecordMember, known: set[str]) -> str:
     schema = "z.unknown()" if is_inherited(member) else _write_type(member.type, known)
     return f"{quote_property(member.name)}: {schema if member.is_required else f'z.exactOptional({schema})'}"
 
 
-def _write_type(found: Type, known: set[str]) -> str:
+def _write_type(found: types.Type, known: set[str]) -> str:
     match found:
-        case TextType():
+        case types.TextType():
             return "z.string()"
-        case Integer():
+        case types.Integer():
             return _write_integer(found)
-        case Number():
+        case types.Number():
             return "z.number()"
-        case Boolean():
+        case types.Boolean():
             return "z.boolean()"
-        case Null():
+        case types.Null():
             return "z.null()"
-        case Constant():
+        case types.Constant():
             value = write_constant(found.value)
             return "z.number()" if value is None else f"z.literal({value})"
-        case ListOf():
+        case types.ListOf():
             return f"z.array({_write_type(found.item, known)})"
-        case MapOf():
+        case types.MapOf():
             return f"z.record(z.string(), {_write_type(found.value, known)})"
-        case Nullable():
+        case types.Nullable():
             return f"z.nullable({_write_type(found.inner, known)})"
-        case NamedType():
+        case types.NamedType():
             name = name_schema(found.name)
             return name if found.name in known else f"z.lazy(() => {name})"
-        case TupleOf():
+        case types.TupleOf():
             return _write_tuple(found, known)
         case _:
             return "z.unknown()"
 
 
-def _write_integer(found: Integer) -> str:
+def _write_integer(found: types.Integer) -> str:
     bounds = (found.minimum, found.maximum)
     if any(abs(bound or 0) > SAFE for bound in bounds):
         return "z.number()"
@@ -122,7 +101,7 @@ def _write_integer(found: Integer) -> str:
     return f"z.int(){''.join(calls)}"
 
 
-def _write_tuple(found: TupleOf, known: set[str]) -> str:
+def _write_tuple(found: types.TupleOf, known: set[str]) -> str:
     if found.required < len(found.items):
         # Zod takes `undefined` for an item that may be missing, which JSON does not know.
         return f"z.custom<{write_type(found)}>(Array.isArray)"
