@@ -30,7 +30,7 @@ class Attachment(NamedTuple):
         return (*_ALWAYS, *(("content",) if self.inline else ()), *(("url",) if self.ref else ()))
 
     @property
-    def required(self) -> tuple[str, ...]:
+    def required_members(self) -> tuple[str, ...]:
         """The members that must be required; when both ways are open, neither `content` nor `url`."""
         return _ALWAYS if self.inline and self.ref else self.members
 

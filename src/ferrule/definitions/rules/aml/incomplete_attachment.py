@@ -50,7 +50,7 @@ class IncompleteAttachment(Rule):
                 yield Finding(self.code, at, f"the attachment does not declare `{member}`", hint=hint)
             elif not isinstance(attachment.properties[member], dict | bool):
                 continue  # no schema at all, which is another rule's finding
-            elif member in attachment.required and not _is_required(attachment.schema, member):
+            elif member in attachment.required_members and not _is_required(attachment.schema, member):
                 message = f"the attachment does not require `{member}`"
                 yield Finding(self.code, (*path, "required", member), message, hint="add it to `required`")
             else:
