@@ -10,7 +10,7 @@ from ferrule.model.diagnostic import Finding, Severity
 
 
 class MismatchedIdentity(Rule):
-    """What an interface repeats of the tool's identity is the same as in the declaration.
+    """The tool's identity in an interface is the same as in the declaration.
 
     Why: rules, logs and searches go by either; two names for one tool let a rule miss it.
     Bad:  a declaration named `search` whose interface says "name": "web_search"

@@ -145,7 +145,7 @@ class ForbiddenAccess(ReferenceRule):
 
 
 class LoosenedLimit(ReferenceRule):
-    """What an agent writes beside a `ref` may tighten what the tool and the role say, never loosen it.
+    """Members beside an agent's `ref` may tighten the limits of the tool and the role, never loosen them.
 
     Why: an approval or a limit set by the tool's owner or by security must hold in every agent.
     Bad:  {ref: send-email, approval_required: false}, while the tool requires approval
