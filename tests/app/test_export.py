@@ -115,6 +115,7 @@ def test_an_answer_of_a_model_leads_to_the_tool_and_its_arguments() -> None:
     (written,) = exported.names
     assert exported.decode_call(written, {"city": "Ulm", "days": None}) == ("look.up", {"city": "Ulm"})
     assert exported.decode_call("unheard-of", {"a": 1}) == ("unheard-of", {"a": 1})
+    assert exported.meant(written, {"city": "Ulm", "days": None}) == ("look.up", {"city": "Ulm"})  # the earlier name
 
 
 def test_one_schema_that_cannot_be_said_takes_no_other_tool_with_it() -> None:

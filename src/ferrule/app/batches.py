@@ -281,6 +281,9 @@ class BatchRun:
         self._apply_deferred()
         return Batch(self.batch_id, [done.result() for done in self._done])
 
+    # The name until now; programs written for it go on working.
+    ended = wait
+
     async def updates(self) -> AsyncIterator[Update]:
         """Yields updates: progress at once and results in call order, unless the policy says otherwise."""
         try:

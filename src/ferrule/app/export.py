@@ -76,6 +76,9 @@ class Exported(msgspec.Struct, frozen=True):
                 return each.tool.name, each.decode_arguments(arguments)
         return name, arguments
 
+    # The name until now; programs written for it go on working.
+    meant = decode_call
+
 
 class WithoutAwait(Protocol):
     """A surface of `ferrule.open_sync`."""
