@@ -83,7 +83,7 @@ def test_following_shows_what_comes(ledger: Ledger, capsys: pytest.CaptureFixtur
         await other.open()
         SCENARIOS["success"](ledger)
         before = (await other.commit(ledger.entries[0])).seq
-        following = asyncio.create_task(log._follow(mine, before, log.CallFilter(), log._Printer(True, None)))
+        following = asyncio.create_task(log._follow(mine, before, log.LogFilter(), log._Printer(True, None)))
         SCENARIOS["approved_edited"](ledger)
         for entry in ledger.entries[1:]:
             await other.commit(entry)

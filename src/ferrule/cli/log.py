@@ -29,7 +29,7 @@ _TOLD = frozenset({"call", "parked", "ended", "unknown"})
 """Kinds of rows that are news to somebody who watches: a call ended, or waits for a person."""
 
 
-class CallFilter(NamedTuple):
+class LogFilter(NamedTuple):
     """A filter on calls."""
 
     tool: str | None = None
@@ -70,7 +70,7 @@ def command(
 
     `ferrule explain ID` tells the whole story of one of them.
     """
-    wanted = CallFilter(tool, status, principal)
+    wanted = LogFilter(tool, status, principal)
     source = Workspace.open(path).namespace
     try:
         asyncio.run(_log(path, count, wanted, _Printer(as_json, source if as_events else None), follow))
@@ -133,7 +133,7 @@ def event_line(event: Event) -> str:
     return "  ".join([*words, sanitize(" ".join(said))]).rstrip()
 
 
-async def _log(path: str, count: int, wanted: CallFilter, printer: _Printer, follow: bool) -> None:
+async def _log(path: str, count: int, wanted: LogFilter, printer: _Printer, follow: bool) -> None:
     async with open_ledger(path) as store:
         newest = await store.rows_before(None, 1)
         seq = newest[0].seq if newest else 0
@@ -149,7 +149,7 @@ async def _log(path: str, count: int, wanted: CallFilter, printer: _Printer, fol
             sys.stdout.write("no calls found\n")
 
 
-async def latest_calls(store: Store, count: int, wanted: CallFilter) -> list[Brief]:
+async def latest_calls(store: Store, count: int, wanted: LogFilter) -> list[Brief]:
     """Returns the latest wanted calls, the newest last."""
     found: list[Brief] = []
     async for row in list_latest_rows(store):
@@ -163,7 +163,7 @@ async def latest_calls(store: Store, count: int, wanted: CallFilter) -> list[Bri
     return sorted(found, key=lambda brief: brief.at)
 
 
-async def _latest_events(store: Store, count: int, wanted: CallFilter, source: str) -> list[Event]:
+async def _latest_events(store: Store, count: int, wanted: LogFilter, source: str) -> list[Event]:
     found: list[Event] = []
     before: int | None = None
     while len(found) < count and (rows := await store.rows_before(before, _PAGE)):
@@ -174,7 +174,7 @@ async def _latest_events(store: Store, count: int, wanted: CallFilter, source: s
     return found[-count:] if count else []
 
 
-async def _is_wanted(store: Store, row: StoredEntry, wanted: CallFilter) -> bool:
+async def _is_wanted(store: Store, row: StoredEntry, wanted: LogFilter) -> bool:
     if not wanted.has_tool(row):
         return False
     if wanted.status is None and wanted.principal is None:
@@ -183,7 +183,7 @@ async def _is_wanted(store: Store, row: StoredEntry, wanted: CallFilter) -> bool
     return bool(rows) and wanted.fits(read_brief(rows))
 
 
-async def _follow(store: Store, seq: int, wanted: CallFilter, printer: _Printer) -> None:
+async def _follow(store: Store, seq: int, wanted: LogFilter, printer: _Printer) -> None:
     sys.stdout.flush()
     async for row in _rows_from(store, seq):
         if printer.source is not None and await _is_wanted(store, row, wanted):

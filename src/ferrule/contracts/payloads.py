@@ -54,7 +54,7 @@ class StoredPayload(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ref(self) -> JsonObject:
-        """What records and content blocks say of it."""
+        """The description of a payload in records and content blocks."""
         ref: dict[str, Any] = {
             "uri": self.uri,
             "media_type": self.media_type,

@@ -61,12 +61,12 @@ class SecretRef(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """What it has to say and does not (AML-63)."""
+        """The required members that are missing (AML-63)."""
         return tuple(name for name in _FIELDS[self.source] if not getattr(self, name))
 
     @property
     def label(self) -> str:
-        """What the secret is called, for messages and records: never its value."""
+        """The name of the secret, for messages and records: never its value."""
         match self.source:
             case "env":
                 return self.name
@@ -105,7 +105,7 @@ class Credentials(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What is needed, for messages."""
+        """The requirements, for messages."""
         if self.ref is not None:
             return self.ref.label
         return self.function_id or self.scheme

@@ -18,7 +18,7 @@ from ferrule.runtime.executors.database.engine import BadMembers, ConnectionSpec
 
 
 class PooledConnection(Protocol):
-    """What a pool requires of a connection."""
+    """The connection that a pool needs."""
 
     def is_usable(self) -> bool:
         """Returns False when the server has closed it."""
