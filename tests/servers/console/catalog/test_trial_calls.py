@@ -254,7 +254,7 @@ async def test_progress_is_told_as_it_comes_and_taken_up_where_it_was_left(tmp_p
         run_id = run_in(await run(person, "steps", '{"gate": "g"}'))
         headers = {"Cookie": person.cookie, "Accept": "text/event-stream"}
         first = stand.open("GET", f"/console/trying/{run_id}/events", headers=headers)
-        assert await first.begun() == 200
+        assert await first.wait_for_status() == 200
         event = await first.event()
         while event is not None and json.loads(event["data"]).get("message") != "half":
             event = await first.event()
@@ -359,7 +359,7 @@ async def test_snippets_hold_the_input_and_no_secret(tmp_path: Path) -> None:
         state = await told(person, "add", "check", '{"a": 1.10}')
         page = await person.see("/try/add")
         for text in (*state["snippets"].values(), page.body.decode()):
-            assert stand.owner() not in text and stand.token() not in text
+            assert stand.owner() not in text and stand.read_token() not in text
         assert '"a": 1.10' in state["snippets"]["curl"] and ".ferrule/keys/agent.token" in state["snippets"]["python"]
 
 

@@ -221,7 +221,7 @@ async def test_log_messages_follow_the_level_of_the_session(tmp_path: Path) -> N
 
 
 async def _events(opened: Any) -> list[dict[str, str]]:
-    assert await opened.begun() == 200
+    assert await opened.wait_for_status() == 200
     return await read_rest(opened)
 
 
