@@ -255,9 +255,9 @@ async def test_progress_is_told_as_it_comes_and_taken_up_where_it_was_left(tmp_p
         headers = {"Cookie": person.cookie, "Accept": "text/event-stream"}
         first = stand.open("GET", f"/console/trying/{run_id}/events", headers=headers)
         assert await first.wait_for_status() == 200
-        event = await first.event()
+        event = await first.read_event()
         while event is not None and json.loads(event["data"]).get("message") != "half":
-            event = await first.event()
+            event = await first.read_event()
         assert event is not None
         await first.leave()
         gates["g"].set()

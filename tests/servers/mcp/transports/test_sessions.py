@@ -633,7 +633,7 @@ async def test_stopping_lets_calls_end_and_streams_close(tmp_path: Path) -> None
 
 
 async def _parts(opened: Any) -> Any:
-    while (part := await opened.part()) is not None:
+    while (part := await opened.read_part()) is not None:
         yield part
 
 
