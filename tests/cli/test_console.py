@@ -17,7 +17,7 @@ from ferrule.cli import console
 from ferrule.cli.workspace_choice import FOLDER, AddressNote, list_addresses, note_address, remove_notes
 from ferrule.model.serving import ServeSettings
 from tests.cli.run import ferrule
-from tests.servers.stand import WAIT_SECONDS, running_process
+from tests.servers.local_server import WAIT_SECONDS, running_process
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.run import Ran, ferrule
-from tests.runtime.executors.human.desk import definition
+from tests.runtime.executors.human.human_tool import definition
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from ferrule.cli.init import write_workspace
 from tests.cli.mail import COUNT, FUNCTIONS
 from tests.cli.run import Ran, ferrule
 from tests.contracts.transports.fake_upstream import aml
-from tests.runtime.executors.database.scene import mariadb, postgres, tool
+from tests.runtime.executors.database.real_databases import mariadb, postgres, tool
 from tests.runtime.executors.mcp.servers import HttpServer, Notes
 
 CANARY = "canary-3b1f77d0"

@@ -20,7 +20,7 @@ import pytest
 from tests import ROOT
 from tests.contracts.transports.fake_upstream import aml
 from tests.runtime.executors.mcp.servers import command as upstream
-from tests.servers.stand import WAIT_SECONDS, ServerProcess, running_process
+from tests.servers.local_server import WAIT_SECONDS, ServerProcess, running_process
 
 FUNCTIONS = '''
 import time

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.cli.init import write_workspace
 from tests.cli.run import ferrule
-from tests.servers.stand import running_process
+from tests.servers.local_server import running_process
 
 WRITING = (
     ("key", "add", "bob"),

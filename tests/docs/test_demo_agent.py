@@ -17,7 +17,7 @@ from scripts.demo_client import Away, Client
 from ferrule.access.keys import OWNER_FILE, Access
 from ferrule.model.approval import APPROVE
 from tests.docs.test_demo import DEMO, SAMPLES
-from tests.servers.stand import WAIT_SECONDS, ServerProcess, running_process
+from tests.servers.local_server import WAIT_SECONDS, ServerProcess, running_process
 
 OPEN = build_opener(ProxyHandler({})).open
 ANSWER = {"answer": "Anything by Verne, from an armchair.", "sure": "likely"}

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.stand import ServerProcess, running_process
+from tests.servers.local_server import ServerProcess, running_process
 
 ROOT = Path(__file__).parents[2]
 TRACED = ROOT / "tests" / "journeys" / "traced_server.py"

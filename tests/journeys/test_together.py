@@ -24,7 +24,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.testing import memory_app
 from tests.journeys.promises import check_lives
-from tests.journeys.troupe import NAMES, TOOLS, Calm, Part, Troupe
+from tests.journeys.scripted_tools import NAMES, TOOLS, Calm, Part, ScriptedTools
 from tests.journeys.virtual_time import LoopClock, VirtualLoop, in_virtual_time
 from tests.spec.running_app import TRUSTED
 
@@ -126,16 +126,16 @@ class Course(msgspec.Struct):
     """By act: outcomes in the order they were told, or None when the caller left."""
     rows: list[StoredEntry] = []
     context: dict[str, Any] = {}
-    troupe: Any = None
+    scripted: Any = None
 
 
 class Stage:
     """One app, one surface, and whoever is on it."""
 
-    def __init__(self, app: App, surface: SurfaceHandle, troupe: Troupe) -> None:
-        self.app, self.surface, self.troupe = app, surface, troupe
+    def __init__(self, app: App, surface: SurfaceHandle, scripted: ScriptedTools) -> None:
+        self.app, self.surface, self.scripted = app, surface, scripted
         self.tasks: list[asyncio.Task[Any]] = []
-        self.course = Course({}, [], {}, troupe)
+        self.course = Course({}, [], {}, scripted)
 
     def begin(self, act: Act) -> None:
         """Do an act."""
@@ -160,7 +160,7 @@ class Stage:
             self.surface.discard([known[act.pick % len(known)]])
 
     async def _played(self, number: int, act: Act) -> None:
-        calls = [self.troupe.cast(part) for part in act.parts]
+        calls = [self.scripted.cast(part) for part in act.parts]
         if act.does == "call":
             outcome = await self.surface.call(*calls[0], timeout_seconds=act.parts[0].timeout)
             self.course.results[number] = [outcome]
@@ -203,16 +203,16 @@ def play(given: Play) -> Course:
 
 
 async def _play(given: Play, loop: VirtualLoop) -> Course:
-    troupe = Troupe()
+    scripted = ScriptedTools()
     async with memory_app(
         tools=TOOLS,
-        executors=[troupe],
+        executors=[scripted],
         policy=TRUSTED,
         classifiers=[Calm()],
         scheduler=given.policy,
         clock=LoopClock(loop),
     ) as app:
-        stage = Stage(app, app.surface(run_id="the-run"), troupe)
+        stage = Stage(app, app.surface(run_id="the-run"), scripted)
         for act in sorted(given.acts, key=lambda act: act.at):
             await asyncio.sleep(act.at - loop.time())
             stage.begin(act)
@@ -245,26 +245,26 @@ def test_calls_together_keep_every_promise(given: Play) -> None:
 def _check(given: Play, course: Course) -> None:
     calls = check_lives(course.rows)
     ends = {call: rows[-1] for call, rows in calls.items()}
-    troupe: Troupe = course.troupe
+    scripted: ScriptedTools = course.scripted
     for call, rows in calls.items():
         inputs = rows[0].inputs()
         assert inputs is not None and inputs.model_input is not None
-        span = troupe.spans.get(msgspec.json.decode(inputs.model_input)["n"])
+        span = scripted.spans.get(msgspec.json.decode(inputs.model_input)["n"])
         if span is not None:
             span.call = call
     for call, row in ends.items():
         assert row.kind in LAST_KINDS, f"{call} never ended: {row.outcome}"
-    made = {number for number in troupe.parts if number not in troupe.parents} | {
-        span.number for span in troupe.spans.values()
+    made = {number for number in scripted.parts if number not in scripted.parents} | {
+        span.number for span in scripted.spans.values()
     }
     assert len(ends) >= len(made)
     for outcomes in course.results.values():
         for outcome in outcomes:
             _one_end(outcome, ends)
     late = {call for call, row in ends.items() if row.segment().status in ("timed_out", "discarded")}
-    overlapping = [seen for seen in troupe.overlapping() if not {seen.one.call, seen.other.call} & late]
+    overlapping = [seen for seen in scripted.overlapping() if not {seen.one.call, seen.other.call} & late]
     for seen in overlapping:
-        why = troupe.forbidden(seen, given.policy)
+        why = scripted.forbidden(seen, given.policy)
         assert not why, f"{seen} overlap, although {why}"
     _no_more_than(given.policy.max_parallel, course, late)
     _context_did_not_race(course, ends, overlapping)
@@ -282,7 +282,7 @@ def _one_end(outcome: Any, ends: dict[str, StoredEntry]) -> None:
 
 def _no_more_than(most: int, course: Course, late: set[str]) -> None:
     moments = []
-    for span in course.troupe.spans.values():
+    for span in course.scripted.spans.values():
         if span.parent is None and span.call not in late:
             moments += [(span.begin, 1), (span.end, -1)]
     running = 0

@@ -18,8 +18,8 @@ from tests.infra.clouds.far import Reply, far
 from tests.infra.clouds.fixtures import Learned, local_client
 from tests.infra.clouds.google import google
 from tests.infra.clouds.microsoft import microsoft
-from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked
-from tests.runtime.executors.human.desk import definition as human
+from tests.runtime.executors.human.human_tool import POLICY, SETTINGS, asked
+from tests.runtime.executors.human.human_tool import definition as human
 from tests.runtime.executors.lambda_.tools import function_tool
 from tests.runtime.executors.queue.tools import account, calling, queue_tool, run
 from tests.spec.running_app import run_async

@@ -18,9 +18,9 @@ from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
 from tests.contracts.transports.fake_upstream import aml
 from tests.infra.clouds.far import Asked, Reply, far
-from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, person
-from tests.runtime.executors.human.desk import definition as human
-from tests.runtime.executors.mcp.play import far_app, play, program
+from tests.runtime.executors.human.human_tool import POLICY, SETTINGS, asked, person
+from tests.runtime.executors.human.human_tool import definition as human
+from tests.runtime.executors.mcp.imported_apps import far_app, play, program
 from tests.runtime.executors.rest.tools import definition
 from tests.spec.running_app import run_async
 

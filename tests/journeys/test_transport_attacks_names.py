@@ -24,9 +24,9 @@ from ferrule.runtime.executors.queue.kafka_brokers import NAME, GuardedDialer, K
 from tests.contracts.transports.fake_upstream import aml
 from tests.infra.clouds.far import Asked, Reply, far
 from tests.infra.network.authority import Authority
-from tests.runtime.executors.database.scene import mariadb, postgres
-from tests.runtime.executors.human.desk import asked as task
-from tests.runtime.executors.human.desk import definition as human
+from tests.runtime.executors.database.real_databases import mariadb, postgres
+from tests.runtime.executors.human.human_tool import asked as task
+from tests.runtime.executors.human.human_tool import definition as human
 from tests.runtime.executors.lambda_.tools import function_tool
 from tests.runtime.executors.queue.tools import calling, queue_tool, run
 from tests.runtime.executors.rest.tools import definition

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from tests.servers.stand import Reply
+from tests.servers.local_server import Reply
 
 WAIT_SECONDS = 30.0
 VERSION = "2026-07-28"

@@ -24,7 +24,7 @@ from ferrule.servers.binding import find_bind_problem, list_bind_warnings
 from tests.driven import driven
 from tests.runtime.executors.rest.tools import ALLOW, definition
 from tests.servers.issuer import issuing
-from tests.servers.stand import InProcessServer, running_process, running_server
+from tests.servers.local_server import InProcessServer, running_process, running_server
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

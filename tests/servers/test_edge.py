@@ -16,7 +16,7 @@ from ferrule.model.approval import CALL, Identity
 from ferrule.model.result import Result
 from ferrule.servers import edge as edge_module
 from ferrule.servers.auth.callers import Caller
-from tests.servers.stand import InProcessServer, running_server
+from tests.servers.local_server import InProcessServer, running_server
 
 CALLER = Caller(Identity("ada", "token:1", frozenset({CALL})))
 

@@ -22,9 +22,9 @@ import pytest
 from tests.servers import cases
 from tests.servers.cases import Case
 from tests.servers.hostile import hostile_text
+from tests.servers.local_server import Reply
 from tests.servers.plain_client import META, Broken, PlainClient, modern_headers, rpc
 from tests.servers.running import WAIT_SECONDS, Running, running, workspace
-from tests.servers.stand import Reply
 
 SEED = int(os.environ.get("FERRULE_SEED", "1"))
 CASES = 100_000 if os.environ.get("FERRULE_SOAK") else 4_000

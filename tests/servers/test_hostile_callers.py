@@ -20,8 +20,7 @@ from ferrule.servers.mcp.transports.session_ids import FOLDER, SessionIds
 from tests.contracts.transports.fake_upstream import aml
 from tests.driven import driven
 from tests.servers.api.api import api
-
-from .stand import running_server
+from tests.servers.local_server import running_server
 
 
 @driven

@@ -27,8 +27,7 @@ from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import scope_run_id
 from tests.driven import driven
-
-from .stand import InProcessServer, Reply, running_server
+from tests.servers.local_server import InProcessServer, Reply, running_server
 
 NOBODY = "inv_00000000000000000000dead"
 LARGE = "x" * 50_000

@@ -30,7 +30,7 @@ from scripts.conformance import NoSuite, node_program
 
 import ferrule
 from ferrule.model.approval import APPROVE, Identity
-from tests.servers.stand import running_process
+from tests.servers.local_server import running_process
 from tests.services import missing
 
 SAMPLE = Path(__file__).parent / "sample"

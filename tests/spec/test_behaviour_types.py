@@ -13,7 +13,7 @@ from ferrule.errors import InboxError
 from ferrule.model.result import Pending, Result
 from ferrule.model.upstreams import CacheUpstreams
 from ferrule.settings import NetworkSettings, Settings
-from tests.runtime.executors.human.desk import person
+from tests.runtime.executors.human.human_tool import person
 from tests.runtime.executors.rest.server import Seen, Wire, answer, json_answer, serving
 from tests.spec.aml_app import rest_transport, running_aml_app, tool_file
 from tests.spec.running_app import run_async

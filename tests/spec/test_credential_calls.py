@@ -14,7 +14,7 @@ from tests.infra.clouds.far import Asked, Far, Reply, far
 from tests.infra.clouds.fixtures import aws, azure, gcp
 from tests.infra.clouds.google import Google
 from tests.infra.clouds.microsoft import Azure
-from tests.runtime.executors.database.scene import postgres
+from tests.runtime.executors.database.real_databases import postgres
 from tests.runtime.executors.rest.server import Seen, Wire, json_answer, serving
 from tests.spec.aml_app import LOCAL, NONE, rest_transport, running_aml_app, tool_file
 from tests.spec.running_app import RunningApp, run_async

@@ -11,7 +11,7 @@ import pytest
 from ferrule.model.result import Pending, Result
 from tests.infra.clouds.amazon import KEYS, REGION, amazon
 from tests.infra.clouds.far import Far, Reply, far
-from tests.runtime.executors.database.scene import mariadb, postgres
+from tests.runtime.executors.database.real_databases import mariadb, postgres
 from tests.spec.aml_app import NONE, rest_transport, running_aml_app, tool_file
 from tests.spec.running_app import RunningApp, run_async
 from tests.spec.tool_server import running_tool_server

@@ -36,7 +36,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.model.value import JsonObject, JsonValue
 from ferrule.runtime.functions.records import make_type_reader, to_plain
-from ferrule.runtime.pipeline.call import CallOptions as PipelineOptions
+from ferrule.runtime.pipeline.call import RunOptions as PipelineOptions
 
 CallState = JsonObject
 """How a call stands, as the HTTP API tells it."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ferrule.app.change_log import ChangeLog
-from ferrule.app.policy_source import PolicySource
+from ferrule.app.policy_source import PolicyProvider
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.errors import FerruleError
 from ferrule.runtime.policy.load import RefusingPolicy
@@ -20,7 +20,7 @@ class ActivePolicy:
     """The policy of one app, as calls are judged by it now."""
 
     def __init__(
-        self, source: PolicySource, classifiers: Mapping[str, Classifier], root: Path, changes: ChangeLog
+        self, source: PolicyProvider, classifiers: Mapping[str, Classifier], root: Path, changes: ChangeLog
     ) -> None:
         self.engine: PolicyEngine = RefusingPolicy("the policy is not loaded yet")
         self._source = source

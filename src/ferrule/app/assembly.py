@@ -16,7 +16,7 @@ import msgspec
 from ferrule.access.keys import Access
 from ferrule.app.catalogs import list_server_tools, rebuild_catalog
 from ferrule.app.parts import Parts
-from ferrule.app.policy_source import PolicySource, WorkspacePolicy, stat_stamp
+from ferrule.app.policy_source import PolicyProvider, WorkspacePolicy, stat_stamp
 from ferrule.app.protected_files import list_fixed_files, list_protected_files
 from ferrule.app.resources import ProcessReadiness, ProcessResources
 from ferrule.contracts.executor import Executor
@@ -92,7 +92,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     classifiers: tuple[Classifier, ...] = ()
     notifiers: tuple[Notifier, ...] = ()
     """Notified of waiting calls, besides those of the settings."""
-    policy: PolicySource | None = None
+    policy: PolicyProvider | None = None
     """Instead of the policy's files."""
     key: ApprovalKey | None = None
     """Instead of the workspace's."""

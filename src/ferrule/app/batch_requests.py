@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.errors import BatchError
 from ferrule.model.failure import Stop
-from ferrule.runtime.pipeline.call import NO_OPTIONS, CallOptions
+from ferrule.runtime.pipeline.call import NO_OPTIONS, RunOptions
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,7 +67,7 @@ def make_request(name: str, arguments: Any, options: Mapping[str, Any]) -> CallR
         raise BatchError(f"the call of {name!r} cannot be used: {error}") from None
 
 
-def make_options(request: CallRequest) -> CallOptions:
+def make_options(request: CallRequest) -> RunOptions:
     if (
         request.idempotency_key is None
         and request.timeout_seconds is None
@@ -78,7 +78,7 @@ def make_options(request: CallRequest) -> CallOptions:
         and request.trace_id is None
     ):
         return NO_OPTIONS
-    return CallOptions(
+    return RunOptions(
         idempotency_key=request.idempotency_key,
         timeout_seconds=request.timeout_seconds,
         native_call_id=request.native_call_id,

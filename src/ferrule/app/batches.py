@@ -16,13 +16,13 @@ import msgspec
 
 from ferrule.app.batch_requests import CallRequest, encode_arguments, find_dependencies, make_options
 from ferrule.app.recorded_calls import Calls
-from ferrule.infra.tasks import resolve, uncancelled
+from ferrule.infra.tasks import finish_uncancelled, resolve
 from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
 from ferrule.model.value import JsonObject
-from ferrule.runtime.pipeline.call import Call, CallOptions, DuplicateCall, place_of
+from ferrule.runtime.pipeline.call import Call, DuplicateCall, RunOptions, place_of
 from ferrule.runtime.pipeline.call_parts import BatchMembership
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
 from ferrule.runtime.pipeline.drive import Outcome, drive, release_call, stop_call
@@ -65,7 +65,7 @@ class Batch(Sequence[Result | Pending]):
 
 _NOTED_POLICY = ("sibling_failure_policy", "ordering_policy")
 """Settings of the policy that are recorded with a batch where they are not the default."""
-PlanCall = Callable[[Session, str, bytes, CallOptions], Call]
+PlanCall = Callable[[Session, str, bytes, RunOptions], Call]
 
 
 class BatchRun:
@@ -212,7 +212,7 @@ class BatchRun:
             call.flight.place = None
         call.prepared = call.session.find(call.tool_name)
         try:
-            return await uncancelled(resolve(stop_call(call, self._services, stop)))
+            return await finish_uncancelled(resolve(stop_call(call, self._services, stop)))
         finally:
             release_call(call, self._services)
 
@@ -324,7 +324,7 @@ class BatchRun:
         """Cancels the calls that have not ended; each still gets its record."""
         for task in self._tasks:
             task.cancel()
-        await uncancelled(asyncio.gather(*self._tasks, return_exceptions=True))
+        await finish_uncancelled(asyncio.gather(*self._tasks, return_exceptions=True))
         for call, live in zip(self._planned, self._lives, strict=True):
             if not live.has_ended and live.stage == "planned":  # its task was cancelled before it began
                 await self._stop_before_start(

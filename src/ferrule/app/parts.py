@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ferrule.app.policy_source import PolicySource
+from ferrule.app.policy_source import PolicyProvider
 from ferrule.app.resources import ProcessResources
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.store import Store
@@ -28,7 +28,7 @@ class Parts(msgspec.Struct, kw_only=True):
     clock: Clock
     new_id: MakeId
     catalog: CatalogView
-    policy: PolicySource
+    policy: PolicyProvider
     executors: tuple[Executor, ...] = ()
     installed: Callable[[], tuple[Executor, ...]] = tuple
     """Makes the executors of other packages. Called for the first tool that no executor of ours can run: finding them is slow."""

@@ -22,7 +22,7 @@ from ferrule.runtime.policy.load import LOCAL_FILE, list_locations, load_policy,
 from ferrule.settings import FILE_NAME, load_settings
 
 
-class PolicySource(Protocol):
+class PolicyProvider(Protocol):
     """Gives an app its policy."""
 
     def load(self, classifiers: Mapping[str, Classifier]) -> PolicyEngine:

@@ -20,7 +20,7 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.model.value import JsonObject
 from ferrule.runtime.approval.inbox import OnRecorded
-from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, DuplicateCall
+from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, DuplicateCall, RunOptions
 from ferrule.runtime.pipeline.call_parts import CallInputs
 from ferrule.runtime.pipeline.drive import Outcome, drive, release_call, stop_call
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
@@ -92,7 +92,7 @@ class SurfaceHandle:
         priority: int = 0,
         wait: float | None = None,
         client: frozenset[str] = frozenset(),
-        options: CallOptions = NO_OPTIONS,
+        options: RunOptions = NO_OPTIONS,
     ) -> Result | Pending:
         """Calls a tool. Returns its result, or a `Pending` when the call waits for a person; never raises for what a call
         can go wrong with.
@@ -102,7 +102,7 @@ class SurfaceHandle:
         `options`: all that can be said of one call, instead of the words before.
         """
         if idempotency_key or timeout_seconds is not None or native_call_id or retry_of or priority or client:
-            options = CallOptions(
+            options = RunOptions(
                 idempotency_key=idempotency_key,
                 timeout_seconds=timeout_seconds,
                 native_call_id=native_call_id,
@@ -117,7 +117,7 @@ class SurfaceHandle:
         self,
         name: str,
         arguments: JsonObject | bytes | None = None,
-        options: CallOptions = NO_OPTIONS,
+        options: RunOptions = NO_OPTIONS,
         *,
         wait: float | None = None,
         listener: Callable[[Progress], None] | None = None,
@@ -164,7 +164,7 @@ class SurfaceHandle:
         outcome = going if isinstance(going, Pending | DuplicateCall | Result) else await going
         return outcome if isinstance(outcome, Result) else await self._app.calls.resolve_outcome(outcome, wait)
 
-    def _plan_call(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
+    def _plan_call(self, session: Session, name: str, written: bytes, options: RunOptions) -> Call:
         services = self._app.services
         now, tick = services.now(), services.tick
         # A third of the time of an f-string with two fields.

@@ -104,7 +104,7 @@ class Hook(Protocol):
         """Returns the hook's answer. An exception blocks the call (AT-158)."""
 
 
-class Reach(Protocol):
+class HookConnection(Protocol):
     """The connection to a hook outside the process: a command, an address. JSON goes out, JSON comes back."""
 
     async def ask(self, message: bytes) -> bytes:

@@ -254,7 +254,7 @@ class Certain(asyncio.Future[T]):
         return False
 
 
-async def uncancelled(awaitable: Awaitable[T]) -> T:
+async def finish_uncancelled(awaitable: Awaitable[T]) -> T:
     """Returns the result, however often the waiting task is cancelled meanwhile; the cancellation comes with its next wait."""
     waited: asyncio.Future[T] = asyncio.ensure_future(awaitable)
     was_asked = await _outlast(waited)

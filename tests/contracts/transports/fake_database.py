@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from ferrule.settings import NetworkSettings, Settings
 from tests.contracts.transports.fake_upstream import CANARY, Behaviour, FakeUpstream, aml
 from tests.runtime.executors.database.proxy import Proxy, proxied
-from tests.runtime.executors.database.scene import Place
+from tests.runtime.executors.database.real_databases import Place
 
 ROW = "{type: object, properties: {text: {type: string}}, required: [text]}"
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from tests.contracts.transports.fake_database import Sql, fake_database
 from tests.contracts.transports.fake_upstream import CANARY, FakeUpstream
-from tests.runtime.executors.database.scene import mariadb
+from tests.runtime.executors.database.real_databases import mariadb
 
 _SQL = Sql(
     "mysql",

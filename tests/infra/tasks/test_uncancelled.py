@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.infra.tasks import Certain, Patience, close_process, is_running_here, uncancelled
+from ferrule.infra.tasks import Certain, Patience, close_process, finish_uncancelled, is_running_here
 from tests.driven import driven
 
 
@@ -22,7 +22,7 @@ async def test_who_is_cancelled_meanwhile_learns_the_outcome_first() -> None:
     learned: list[str] = []
 
     async def waits() -> None:
-        learned.append(await uncancelled(future))
+        learned.append(await finish_uncancelled(future))
         await asyncio.sleep(0)
         learned.append("went on")
 
@@ -42,10 +42,10 @@ async def test_a_failure_comes_through_and_without_a_cancellation_nothing_else()
     future: Certain[str] = Certain()
     future.set_exception(ValueError("no"))
     with pytest.raises(ValueError, match="no"):
-        await uncancelled(future)
+        await finish_uncancelled(future)
     done: Certain[int] = Certain()
     done.set_result(7)
-    assert await uncancelled(done) == 7
+    assert await finish_uncancelled(done) == 7
 
 
 def _task(wait: Awaitable[str]) -> Awaitable[str]:
@@ -69,7 +69,7 @@ async def test_whatever_is_waited_for_ends_first_however_often_somebody_cancels(
         return "done"
 
     async def waits() -> None:
-        learned.append(await uncancelled(how(work())))
+        learned.append(await finish_uncancelled(how(work())))
         task = asyncio.current_task()
         assert task is not None and task.cancelling() == cancels
         await asyncio.sleep(0)
@@ -92,11 +92,11 @@ async def test_what_was_cancelled_itself_or_failed_says_so() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await uncancelled(fails())
+        await finish_uncancelled(fails())
     inner = asyncio.ensure_future(asyncio.sleep(10))
     asyncio.get_running_loop().call_soon(inner.cancel)
     with pytest.raises(asyncio.CancelledError):
-        await uncancelled(inner)
+        await finish_uncancelled(inner)
     task = asyncio.current_task()
     assert task is not None and not task.cancelling()
 

@@ -18,7 +18,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.testing import FakeClock, memory_app
 from tests.driven import driven
-from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, definition, person
+from tests.runtime.executors.human.human_tool import POLICY, SETTINGS, asked, definition, person
 from tests.runtime.executors.rest.server import answer, serving
 
 FILE = "tools/review-claim.tool.md"

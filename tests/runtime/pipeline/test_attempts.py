@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.result import Result
-from tests.runtime.pipeline.secret_scene import ANY, SECRET, check_outcome, scene_with_secrets
+from tests.runtime.pipeline.secret_app import ANY, SECRET, check_outcome, scene_with_secrets
 from tests.spec.running_app import make_tool, run_async
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.model.journal import Mutation
 from ferrule.model.lifecycle import IllegalTransition
-from ferrule.runtime.pipeline.call import Call, CallOptions, Recorded, place_of
+from ferrule.runtime.pipeline.call import Call, Recorded, RunOptions, place_of
 from ferrule.runtime.pipeline.call_parts import CallFlight, CallInputs
 from tests.runtime.pipeline.slow_tools import app_of_slow_tools, describe_end
 from tests.spec.running_app import run_async
@@ -69,4 +69,4 @@ def test_a_call_that_has_ended_has_no_place_for_others() -> None:
 
 @pytest.mark.parametrize(("limit", "is_hurried"), [(None, False), (0.5, True), (float("nan"), True)])
 def test_a_caller_hurries_a_tool_that_has_no_limit_of_its_own(limit: float | None, is_hurried: bool) -> None:
-    assert planned(options=CallOptions(timeout_seconds=limit)).is_hurried is is_hurried
+    assert planned(options=RunOptions(timeout_seconds=limit)).is_hurried is is_hurried

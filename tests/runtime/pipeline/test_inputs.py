@@ -16,7 +16,7 @@ from ferrule.runtime.pipeline.redaction import RedactingFilter, guard_logs
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.redaction.sensitive_input import Mask
 from tests.runtime.pipeline.arguments.contracts import fields, tool
-from tests.runtime.pipeline.secret_scene import (
+from tests.runtime.pipeline.secret_app import (
     ANY,
     GITHUB,
     KNOWN,

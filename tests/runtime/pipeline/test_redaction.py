@@ -18,7 +18,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.functions import tool
 from ferrule.runtime.pipeline.redaction import guard_logs
 from tests.runtime.pipeline.hooks.hooked import hook, look
-from tests.runtime.pipeline.secret_scene import ANY, KNOWN, SECRET, check_outcome, is_clean, is_told, scene_with_secrets
+from tests.runtime.pipeline.secret_app import ANY, KNOWN, SECRET, check_outcome, is_clean, is_told, scene_with_secrets
 from tests.spec.running_app import make_tool, run_async
 
 PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))

@@ -9,7 +9,7 @@ import pytest
 from ferrule.contracts.hook import HookOutput
 from ferrule.model.approval import APPROVE, Identity
 from tests.runtime.pipeline.hooks.hooked import act, hook
-from tests.runtime.pipeline.secret_scene import ANY, SECRET, check_outcome, is_clean, is_told, scene_with_secrets
+from tests.runtime.pipeline.secret_app import ANY, SECRET, check_outcome, is_clean, is_told, scene_with_secrets
 from tests.spec.running_app import make_tool, run_async
 
 PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.runtime.pipeline.secret_scene import KNOWN, SECRET
+from tests.runtime.pipeline.secret_app import KNOWN, SECRET
 from tests.runtime.redaction.spelled import plain
 
 

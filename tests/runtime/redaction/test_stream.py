@@ -11,7 +11,7 @@ from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.runtime.pipeline.results.streaming import drain_stream
 from ferrule.runtime.redaction.stream import RedactingWriter
 from ferrule.testing import FakeClock
-from tests.runtime.pipeline.results.result_scene import secrets
+from tests.runtime.pipeline.results.result_app import secrets
 from tests.runtime.redaction.spelled import CANARIES, ENCODINGS, KNOWN, PROSE
 from tests.spec.running_app import run_async
 

@@ -18,7 +18,7 @@ from ferrule.contracts.executor import Context
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import LimitSettings, ServeSettings
 from ferrule.servers.api.openapi import build_openapi
-from tests.servers.stand import InProcessServer, Open, Reply, running_server
+from tests.servers.local_server import InProcessServer, Open, Reply, running_server
 
 NOBODY = "inv_00000000000000000000dead"
 TOML = """

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.driven import driven
 from tests.servers.api.api import api
-from tests.servers.stand import running_server
+from tests.servers.local_server import running_server
 
 
 @driven

@@ -19,7 +19,7 @@ import pytest
 
 from ferrule.access.keys import Access
 from ferrule.model.approval import ADMIN, APPROVE, CALL
-from tests.servers.stand import ServerProcess, running_process
+from tests.servers.local_server import ServerProcess, running_process
 
 EXAMPLES = int(os.environ.get("FERRULE_EXAMPLES", "0"))
 KINDS: dict[str, list[str]] = {"everything": [CALL, APPROVE, ADMIN], "agent": [CALL], "owner": [APPROVE, ADMIN]}

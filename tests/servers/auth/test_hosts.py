@@ -11,7 +11,7 @@ from ferrule.servers.asgi import Header, HttpRequest
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.auth.hosts import Door, find_host_problem, find_origin_problem
 from tests.driven import driven
-from tests.servers.stand import Reply, running_server
+from tests.servers.local_server import Reply, running_server
 
 APP = "https://app.example.com"
 

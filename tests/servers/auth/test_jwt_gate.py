@@ -25,7 +25,7 @@ from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
 from tests.servers.issuer import RESOURCE, Issuer, issuing
-from tests.servers.stand import running_server
+from tests.servers.local_server import running_server
 
 PUBLIC = "https://tools.example.com"
 

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.model.serving import JwtSettings, McpSettings, ServeSettings
 from tests.driven import driven
-from tests.servers.stand import Reply, running_server
+from tests.servers.local_server import Reply, running_server
 
 ISSUER = JwtSettings(issuer="https://login.example.com")
 WELL_KNOWN = "/.well-known/oauth-protected-resource"

@@ -12,7 +12,7 @@ from ferrule.model.approval import CALL
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.auth.refusals import RefusalLog
 from tests.driven import driven
-from tests.servers.stand import running_server
+from tests.servers.local_server import running_server
 
 
 def test_a_reason_is_told_once_a_minute_and_not_too_many_are(caplog: pytest.LogCaptureFixture) -> None:

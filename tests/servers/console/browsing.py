@@ -8,7 +8,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.servers.stand import InProcessServer, Reply
+from tests.servers.local_server import InProcessServer, Reply
 
 FORM = "application/x-www-form-urlencoded"
 

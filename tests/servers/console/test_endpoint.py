@@ -16,7 +16,7 @@ from ferrule.servers.console.rendering import _files
 from ferrule.servers.console.view import ConsolePage, ConsoleView
 from tests.driven import driven
 from tests.servers.console.browsing import FORM, signed_in, text_of
-from tests.servers.stand import Reply, running_server
+from tests.servers.local_server import Reply, running_server
 
 GUARDS = {
     "x-content-type-options": "nosniff",

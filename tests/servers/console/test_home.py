@@ -26,7 +26,7 @@ from ferrule.servers.console.home import (
 )
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
-from tests.servers.stand import InProcessServer, running_server
+from tests.servers.local_server import InProcessServer, running_server
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 

@@ -20,7 +20,7 @@ from ferrule.servers.console import live as module
 from ferrule.servers.console.rendering import FOLDER
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in
-from tests.servers.stand import InProcessServer, Open, running_server
+from tests.servers.local_server import InProcessServer, Open, running_server
 
 WAIT_SECONDS = 20.0
 

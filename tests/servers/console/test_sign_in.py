@@ -21,7 +21,7 @@ from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.console.sign_in import LIFE_SECONDS, Cookies
 from tests.driven import driven
 from tests.servers.console.browsing import FORM, Person, signed_in, text_of
-from tests.servers.stand import InProcessServer, Reply, running_server
+from tests.servers.local_server import InProcessServer, Reply, running_server
 
 OWN = "http://localhost:8787"
 

@@ -16,7 +16,7 @@ from ferrule.access.tokens import KeyLimits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from tests.servers.console.browsing import Person, signed_in
-from tests.servers.stand import InProcessServer, Reply, running_server
+from tests.servers.local_server import InProcessServer, Reply, running_server
 
 TOML = """
 namespace = "shop"

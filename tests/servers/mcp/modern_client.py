@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ferrule.model.serving import ServeSettings
-from tests.servers.stand import WAIT_SECONDS, InProcessServer, Open, Reply, running_server
+from tests.servers.local_server import WAIT_SECONDS, InProcessServer, Open, Reply, running_server
 
 VERSION = "2026-07-28"
 KEY = "io.modelcontextprotocol/"

@@ -12,9 +12,9 @@ import msgspec
 
 import ferrule
 from ferrule.contracts.executor import Context, Output
+from tests.servers.local_server import InProcessServer, Reply, running_server
 from tests.servers.mcp.modern_client import ModernClient, read_messages
 from tests.servers.mcp.session_client import SessionClient, begin_session, make_message
-from tests.servers.stand import InProcessServer, Reply, running_server
 
 WAIT_SECONDS = 30.0
 TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}

@@ -13,7 +13,7 @@ from typing import Any
 import ferrule
 from ferrule.contracts.executor import Context, Waiting
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
-from tests.servers.stand import InProcessServer, Open, Reply, running_server
+from tests.servers.local_server import InProcessServer, Open, Reply, running_server
 
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 WAIT_SECONDS = 30.0

@@ -11,11 +11,11 @@ from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.model.serving import McpSettings, ServeSettings
 from ferrule.servers.mcp.wire.blocks import project_blocks
+from tests.servers.local_server import InProcessServer, running_server
 from tests.servers.mcp.direct_client import in_loop
 from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta
 from tests.servers.mcp.sample_workspace import EVERYTHING, POLICY, open_wires, with_sample_server
 from tests.servers.mcp.session_client import REVISIONS, read_data
-from tests.servers.stand import InProcessServer, running_server
 
 NOT_THERE = ("/register", "/authorize", "/token", "/sse", "/mcp/sse", "/.well-known/oauth-authorization-server")
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"

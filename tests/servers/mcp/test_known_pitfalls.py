@@ -18,12 +18,12 @@ import pytest
 from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.model.serving import McpSettings, ServeSettings
+from tests.servers.local_server import InProcessServer, running_process, running_server
 from tests.servers.mcp.direct_client import in_loop
 from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta
 from tests.servers.mcp.sample_workspace import EVERYTHING, FORM, open_wires, read_last, with_sample_server
 from tests.servers.mcp.session_client import begin_session, make_message, read_data
 from tests.servers.running import running, workspace
-from tests.servers.stand import InProcessServer, running_process, running_server
 
 NAMED = {"name": {"action": "accept", "content": {"name": "Ada"}}}
 

@@ -12,8 +12,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
 
+from tests.servers.local_server import running_process
 from tests.servers.mcp.direct_client import WAIT_SECONDS, in_loop
-from tests.servers.stand import running_process
 
 HANDBOOK = '''
 import ferrule

@@ -14,12 +14,12 @@ import ferrule
 from ferrule.errors import FerruleError
 from ferrule.model.serving import ServeSettings
 from ferrule.schema.validation.soundness import schema_defects
+from tests.servers.local_server import WAIT_SECONDS, InProcessServer, running_server
 from tests.servers.mcp.direct_client import in_loop
 from tests.servers.mcp.modern_client import KEY, LOG_LEVEL, ModernClient, make_meta, read_messages
 from tests.servers.mcp.published_schemas import check_against_schema
 from tests.servers.mcp.sample_workspace import FORM, TASKS, add, open_wires, page, question, with_sample_server
 from tests.servers.mcp.session_client import begin_session
-from tests.servers.stand import WAIT_SECONDS, InProcessServer, running_server
 
 RESULTS: dict[str, tuple[str, dict[str, Any]]] = {
     "server/discover": ("DiscoverResult", {}),

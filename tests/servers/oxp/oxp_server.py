@@ -12,8 +12,8 @@ from typing import Any
 
 import ferrule
 from ferrule.model.serving import ServeSettings
+from tests.servers.local_server import InProcessServer, Reply, running_server
 from tests.servers.oxp.written import ADDENDS, definition
-from tests.servers.stand import InProcessServer, Reply, running_server
 
 WAIT_SECONDS = 30.0
 LOGGED = "ferrule.oxp"

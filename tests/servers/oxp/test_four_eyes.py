@@ -10,9 +10,9 @@ import pytest
 from ferrule.access.keys import Access
 from ferrule.model.approval import APPROVE, CALL
 from ferrule.model.serving import OxpSettings, ServeSettings
+from tests.servers.local_server import Reply
 from tests.servers.oxp.oxp_server import POLICY, OxpTestServer, running_oxp_server
 from tests.servers.oxp.test_credentials import ENV, SECRET, signed, soon
-from tests.servers.stand import Reply
 
 FOUR_EYES = POLICY.replace('tool = "Money_Send"', 'tool = "Money_Send"\nnot_requester = true')
 

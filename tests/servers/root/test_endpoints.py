@@ -16,7 +16,7 @@ from ferrule.servers.asgi import JSON, ClientGone, Header, HttpAnswer, HttpReque
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.root import Response, Root
 from tests.driven import driven
-from tests.servers.stand import running_server
+from tests.servers.local_server import running_server
 
 PAGE = "https://app.example"
 

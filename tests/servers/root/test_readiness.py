@@ -10,7 +10,7 @@ from ferrule.access.keys import KEYS_FOLDER, OWNER_FILE, TOKENS_FILE
 from ferrule.infra.private_files import replace_private
 from ferrule.model.serving import JwtSettings, OxpSettings, ServeSettings
 from tests.driven import driven
-from tests.servers.stand import InProcessServer, running_server
+from tests.servers.local_server import InProcessServer, running_server
 
 
 async def ready(stand: InProcessServer) -> tuple[int, str]:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from tests.servers.local_server import Reply
 from tests.servers.plain_client import META, PlainClient, modern_headers, rpc
 from tests.servers.running import Running
-from tests.servers.stand import Reply
 
 _JSON = {"Content-Type": "application/json"}
 

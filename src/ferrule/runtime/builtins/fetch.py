@@ -19,7 +19,7 @@ from ferrule.infra.network.client import Response
 from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable, Untrusted
 from ferrule.infra.network.urls import Target
-from ferrule.infra.tasks import uncancelled
+from ferrule.infra.tasks import finish_uncancelled
 from ferrule.model.failure import ErrorClass
 from ferrule.model.value import JsonObject
 from ferrule.runtime.builtins.bodies import FileDownload, encode_body
@@ -196,7 +196,7 @@ class FetchTool:
                 await saving.write(piece)
             written = await saving.commit()
         finally:
-            await uncancelled(saving.close())
+            await finish_uncancelled(saving.close())
         return {"saved_to": os.path.normpath(where), "bytes_written": written, "truncated": body.is_cut}
 
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from ferrule.contracts.hook import HookEvent, HookFailed, HookInput, HookOutput, Reach
+from ferrule.contracts.hook import HookConnection, HookEvent, HookFailed, HookInput, HookOutput
 from ferrule.model.misfits import read_misfit
 
 _decode = msgspec.json.Decoder(HookOutput).decode
@@ -57,7 +57,7 @@ class ExternalHook:
         self,
         hook_id: str,
         event: HookEvent,
-        reach: Reach,
+        reach: HookConnection,
         tools: Sequence[str] = ("*",),
         timeout_seconds: float = 5.0,
     ) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Mapping
 
 import msgspec
 
-from ferrule.contracts.hook import HookEvent, HookFailed, HookInput, HookOutput, Reach
+from ferrule.contracts.hook import HookConnection, HookEvent, HookFailed, HookInput, HookOutput
 from ferrule.model.value import JsonObject
 from ferrule.runtime.hooks.external import matches_tool
 from ferrule.runtime.hooks.guardrail_agents import AgentGuards, GuardRule, build_default_rule
@@ -53,7 +53,7 @@ class Guardrail:
     """One guardrail at one point, as a hook."""
 
     def __init__(
-        self, settings: GuardrailSettings, point: Point, reach: Reach, guards: Guards, fired: FiredRuns
+        self, settings: GuardrailSettings, point: Point, reach: HookConnection, guards: Guards, fired: FiredRuns
     ) -> None:
         self.hook_id = f"guardrail:{settings.id}"
         self.event: HookEvent = EVENTS[point]

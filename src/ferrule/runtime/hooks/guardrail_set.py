@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ferrule.contracts.hook import Hook, HookEvent, HookFailed, HookInput, HookOutput, Reach
+from ferrule.contracts.hook import Hook, HookConnection, HookEvent, HookFailed, HookInput, HookOutput
 from ferrule.contracts.registry import late
 from ferrule.errors import BindingError, SettingsError
 from ferrule.infra.tasks import is_from_outside
@@ -29,7 +29,7 @@ from ferrule.runtime.hooks.guardrail_records import ON_FAIL, FiredRuns, Guardrai
 if TYPE_CHECKING:
     from ferrule.infra.network.client import Client
 
-_http_reach: Callable[..., Reach] = late("ferrule.runtime.hooks.http:HttpReach")
+_http_reach: Callable[..., HookConnection] = late("ferrule.runtime.hooks.http:HttpReach")
 
 _DEFAULT_VARIABLES = ("PATH", "HOME", "LANG")
 _THREADS = 8
@@ -79,7 +79,9 @@ class UnconfiguredReach:
         """Closes nothing."""
 
 
-def open_reach(settings: GuardrailSettings, root: Path, env: Mapping[str, str], client: Callable[[], Client]) -> Reach:
+def open_reach(
+    settings: GuardrailSettings, root: Path, env: Mapping[str, str], client: Callable[[], Client]
+) -> HookConnection:
     """Opens the way to a guardrail's provider. Raises SettingsError for settings that could never work."""
     check_keys(settings)
     if settings.kind == "command":

@@ -59,7 +59,7 @@ _CODES = {state: number for number, state in enumerate(STATES)}
 _MOVES = {old: {new: _CODES[new] for new in news} for old, news in TRANSITIONS.items()}
 
 
-class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of one call, besides its arguments."""
 
     idempotency_key: str | None = None
@@ -86,7 +86,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "timeout_seconds", 0.0)
 
 
-NO_OPTIONS = CallOptions()
+NO_OPTIONS = RunOptions()
 OWN_NOTES = frozenset({"batch", "parent", "scheduler"})
 """Our own notes, which say nothing about a result."""
 NO_STATE = b"\0"
@@ -148,7 +148,7 @@ class Call(msgspec.Struct, gc=False):
     origin: int
     """The monotonic clock when it was planned, in nanoseconds."""
     tick: Callable[[], int]
-    options: CallOptions = NO_OPTIONS
+    options: RunOptions = NO_OPTIONS
     state: State = "planned"
     states: list[int] = []
     """`offset << 5 | state`, since the last row."""

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.store import CommitCondition
 from ferrule.errors import LedgerError
-from ferrule.infra.tasks import is_from_outside, own_task, resolve, uncancelled
+from ferrule.infra.tasks import finish_uncancelled, is_from_outside, own_task, resolve
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
@@ -267,7 +267,7 @@ async def _detach(call: Call, services: Services, number: int) -> None:
         services.live.spawn(_finish_detached(call, services, live.detached))
     else:
         call.phases.append((call.tick() - call.origin) << 4 | number)
-        await uncancelled(_cancel(call, services))
+        await finish_uncancelled(_cancel(call, services))
 
 
 async def _finish_detached(call: Call, services: Services, running: Awaitable[Step]) -> None:
@@ -329,7 +329,7 @@ async def _wait_for_surfacing(call: Call) -> None:
     """
     flight = call.flight
     while flight.surfacing is not None:
-        await uncancelled(asyncio.wait({flight.surfacing}))
+        await finish_uncancelled(asyncio.wait({flight.surfacing}))
         try:
             await asyncio.sleep(0)  # lets the cancellation arrive
         except asyncio.CancelledError:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.store import CommitCondition
 from ferrule.errors import LedgerError
-from ferrule.infra.tasks import uncancelled
+from ferrule.infra.tasks import finish_uncancelled
 from ferrule.model.journal import StoredEntry
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
 from ferrule.runtime.pipeline.call_parts import CallJudgement
@@ -117,7 +117,7 @@ async def surface_call(live: LiveCall) -> None:
     call, services = live.call, live.services
     flight = call.flight
     if flight.surfacing is not None:
-        await uncancelled(asyncio.wait({flight.surfacing}))
+        await finish_uncancelled(asyncio.wait({flight.surfacing}))
     is_queued = live.stage == call.state == "queued" and call.options is not NO_OPTIONS and call.key is None
     if call.recorded is not None or flight.surfacing is not None or not (is_queued or live.stage == "running"):
         return

@@ -24,7 +24,7 @@ from ferrule.model.journal import (
 from ferrule.model.lifecycle import State
 from ferrule.model.surface import Surface, SurfaceRequest
 from ferrule.model.value import JsonObject, JsonValue
-from ferrule.runtime.pipeline.call import NO_STATE, Call, CallOptions, Recorded
+from ferrule.runtime.pipeline.call import NO_STATE, Call, Recorded, RunOptions
 from ferrule.runtime.pipeline.call_parts import CallInputs, CallJudgement
 from ferrule.runtime.pipeline.inputs import list_changed_fields
 from ferrule.runtime.pipeline.prepared import Prepared
@@ -147,7 +147,7 @@ def _build_call(call_id: str, past: PastCall, open_call: OpenCall, session: Sess
         created_at=past.created_at,
         origin=services.tick() - since,
         tick=services.tick,
-        options=CallOptions(
+        options=RunOptions(
             native_call_id=past.notes.get("native_call_id"),
             retry_of=past.notes.get("retry_of"),
             client=frozenset(past.notes.get("client", ())),

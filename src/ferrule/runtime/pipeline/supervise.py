@@ -14,7 +14,7 @@ from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output, Waiting
 from ferrule.infra.drivers import describe_failure
-from ferrule.infra.tasks import uncancelled
+from ferrule.infra.tasks import finish_uncancelled
 from ferrule.model.client_requests import MISSING, find_flaw, list_undeclared
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Payload
@@ -129,7 +129,7 @@ async def _stop_tool(live: LiveCall, reason: str) -> None:
     grace = (
         _GRACE_SECONDS if live.support.cancel else 0
     )  # one loop turn is enough: a tool that has not begun never will
-    await uncancelled(asyncio.wait({runner}, timeout=grace))
+    await finish_uncancelled(asyncio.wait({runner}, timeout=grace))
 
 
 async def _time_out(call: Call, services: Services, live: LiveCall) -> Stop:

@@ -23,7 +23,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
 from ferrule.model.value import JsonObject
 from ferrule.runtime.pipeline.arguments.complaints import Complaints
-from ferrule.runtime.pipeline.call import CallOptions
+from ferrule.runtime.pipeline.call import RunOptions
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.schema_view import SchemaView
@@ -238,7 +238,7 @@ class OxpCalls:
     async def _call(
         self, caller: Caller, item: ToolVersion, request: OxpCallRequest, call_id: str, handed: CallSecrets
     ) -> Result | Pending:
-        options = CallOptions(
+        options = RunOptions(
             idempotency_key=f"oxp {caller.identity.principal} {call_id}",
             native_call_id=call_id,
             trace_id=request.trace_id or None,

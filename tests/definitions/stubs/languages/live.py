@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.servers.stand import running_process
+from tests.servers.local_server import running_process
 
 _TEXT = {"type": "string"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from ferrule.app.app import App
-from tests.runtime.executors.database.scene import Place, go, postgres
+from tests.runtime.executors.database.real_databases import Place, go, postgres
 
 TEXT = {"type": "string", "description": "A text."}
 WHOLE = {"type": "integer", "description": "A number."}

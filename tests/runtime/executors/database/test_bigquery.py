@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from ferrule.app.app import App
 from ferrule.contracts.executor import Context
-from tests.runtime.executors.database.scene import asked, asking, eventually, executor_of, go, refused, tool_of
-from tests.runtime.executors.database.scene import given as gives_back
-from tests.runtime.executors.database.scene import tool as any_tool
+from tests.runtime.executors.database.real_databases import asked, asking, eventually, executor_of, go, refused, tool_of
+from tests.runtime.executors.database.real_databases import given as gives_back
+from tests.runtime.executors.database.real_databases import tool as any_tool
 from tests.runtime.executors.database.web import serving
 
 PAGE = 3

@@ -18,7 +18,7 @@ from ferrule.runtime.executors.database.engine import (
     target_of,
 )
 from ferrule.runtime.executors.transport_services import TransportServices
-from tests.runtime.executors.database.scene import asking, go, refused, tool
+from tests.runtime.executors.database.real_databases import asking, go, refused, tool
 
 
 @pytest.mark.parametrize("host", ["", "a b", "/var/run/postgresql", "a,b", "x@y", "127.0.0.1,8.8.8.8", "host=/tmp"])

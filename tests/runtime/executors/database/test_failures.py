@@ -14,7 +14,7 @@ from ferrule.runtime.executors.database.failures import (
 )
 from tests.runtime.executors.database.orders import WHOLE, play
 from tests.runtime.executors.database.proxy import proxied
-from tests.runtime.executors.database.scene import Place, asked, asking, go, postgres, tool
+from tests.runtime.executors.database.real_databases import Place, asked, asking, go, postgres, tool
 
 
 def test_a_broken_rule_names_the_rule() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ferrule.runtime.executors.database.mssql import MssqlDatabase, _brace_value
-from tests.runtime.executors.database.scene import asking, executor_of, go, refused
-from tests.runtime.executors.database.scene import tool as any_tool
+from tests.runtime.executors.database.real_databases import asking, executor_of, go, refused
+from tests.runtime.executors.database.real_databases import tool as any_tool
 
 MEMBERS = {"host": "127.0.0.1", "port": 9, "database": "d;PWD=x", "username": "u", "password": "p;}x"}
 

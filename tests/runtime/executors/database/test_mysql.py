@@ -12,9 +12,9 @@ from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.upstreams import DatabaseUpstreams
 from tests.runtime.executors.database.orders import WHOLE, whole
 from tests.runtime.executors.database.proxy import proxied
-from tests.runtime.executors.database.scene import Place, asked, asking, eventually, go, mariadb, refused
-from tests.runtime.executors.database.scene import given as gives_back
-from tests.runtime.executors.database.scene import tool as any_tool
+from tests.runtime.executors.database.real_databases import Place, asked, asking, eventually, go, mariadb, refused
+from tests.runtime.executors.database.real_databases import given as gives_back
+from tests.runtime.executors.database.real_databases import tool as any_tool
 
 RUNNING = "SELECT COUNT(*) FROM information_schema.processlist WHERE command IN ('Query', 'Execute') AND user = '{}'"
 

@@ -10,8 +10,8 @@ import pytest
 from ferrule.runtime.executors.database.engine import Query
 from ferrule.runtime.executors.database.mysql_rows import Unbindable, values_of
 from ferrule.runtime.executors.database.statements import read_statement
-from tests.runtime.executors.database.scene import asking, go, mariadb, tool
-from tests.runtime.executors.database.scene import given as gives_back
+from tests.runtime.executors.database.real_databases import asking, go, mariadb, tool
+from tests.runtime.executors.database.real_databases import given as gives_back
 
 MARIADB: list[tuple[str, str, Any]] = [
     ("tinyint", "-5", -5),

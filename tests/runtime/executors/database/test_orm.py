@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ferrule.app.app import App
-from tests.runtime.executors.database.scene import Place, asked, asking, go, mariadb, postgres, refused, tool
-from tests.runtime.executors.database.scene import given as gives_back
+from tests.runtime.executors.database.real_databases import Place, asked, asking, go, mariadb, postgres, refused, tool
+from tests.runtime.executors.database.real_databases import given as gives_back
 
 BOTH = pytest.mark.parametrize("make", [postgres, mariadb], ids=["postgresql", "mariadb"])
 ANY: dict[str, Any] = {

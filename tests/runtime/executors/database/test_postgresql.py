@@ -11,8 +11,8 @@ import pytest
 from ferrule.model.upstreams import DatabaseUpstreams
 from ferrule.settings import NetworkSettings, Settings
 from tests.runtime.executors.database.orders import TEXT, WHOLE, play, sessions
-from tests.runtime.executors.database.scene import Place, asked, asking, eventually, go, refused, tool
-from tests.runtime.executors.database.scene import given as gives_back
+from tests.runtime.executors.database.real_databases import Place, asked, asking, eventually, go, refused, tool
+from tests.runtime.executors.database.real_databases import given as gives_back
 
 
 def test_a_parameter_that_was_not_given_is_null() -> None:

@@ -15,7 +15,7 @@ from ferrule.model.upstreams import DatabaseUpstreams
 from ferrule.runtime.executors.database import postgresql_traces
 from ferrule.runtime.executors.database.postgresql import PostgresDatabase, PostgresSession
 from ferrule.settings import NetworkSettings, Settings
-from tests.runtime.executors.database.scene import Place, asking, executor_of, given, go, tool
+from tests.runtime.executors.database.real_databases import Place, asking, executor_of, given, go, tool
 from tests.services import require
 
 MARK = "set_config('app.mark', coalesce(current_setting('app.mark', true), '') || 'x', false)"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.executors.database.scene import Place, asking, go, postgres, tool
-from tests.runtime.executors.database.scene import given as gives_back
+from tests.runtime.executors.database.real_databases import Place, asking, go, postgres, tool
+from tests.runtime.executors.database.real_databases import given as gives_back
 
 POSTGRES: list[tuple[str, Any]] = [
     ("NULL::int", None),

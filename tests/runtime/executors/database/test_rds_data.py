@@ -12,9 +12,9 @@ import asyncpg
 
 from ferrule.app.app import App
 from ferrule.runtime.executors.database.statements import read_statement
-from tests.runtime.executors.database.scene import Place, asked, asking, eventually, go, postgres, refused
-from tests.runtime.executors.database.scene import given as gives_back
-from tests.runtime.executors.database.scene import tool as any_tool
+from tests.runtime.executors.database.real_databases import Place, asked, asking, eventually, go, postgres, refused
+from tests.runtime.executors.database.real_databases import given as gives_back
+from tests.runtime.executors.database.real_databases import tool as any_tool
 from tests.runtime.executors.database.web import serving
 
 ARN = "arn:aws:rds:eu-west-1:123456789012:cluster:my-cluster"

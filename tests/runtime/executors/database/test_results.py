@@ -8,8 +8,8 @@ from typing import Any
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.upstreams import DatabaseUpstreams
 from tests.runtime.executors.database.orders import ORDERS, TEXT, WHOLE, play, sessions, whole
-from tests.runtime.executors.database.scene import Place, asked, asking, refused, tool
-from tests.runtime.executors.database.scene import given as gives_back
+from tests.runtime.executors.database.real_databases import Place, asked, asking, refused, tool
+from tests.runtime.executors.database.real_databases import given as gives_back
 
 
 def test_the_output_schema_says_what_a_result_looks_like() -> None:

@@ -11,7 +11,7 @@ from ferrule.model.tool import Tool, raw
 from ferrule.model.upstreams import DatabaseUpstreams
 from ferrule.runtime.executors.database.settings import QueryPlan, plan_of
 from tests.runtime.executors.database.orders import ORDERS
-from tests.runtime.executors.database.scene import asked, asking, go, tool
+from tests.runtime.executors.database.real_databases import asked, asking, go, tool
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import pytest
 
 from ferrule.app.app import App
 from ferrule.contracts.executor import Context, ExecutionFailed
-from tests.runtime.executors.database.scene import asking, executor_of, go, refused, tool_of
-from tests.runtime.executors.database.scene import given as gives_back
-from tests.runtime.executors.database.scene import tool as any_tool
+from tests.runtime.executors.database.real_databases import asking, executor_of, go, refused, tool_of
+from tests.runtime.executors.database.real_databases import given as gives_back
+from tests.runtime.executors.database.real_databases import tool as any_tool
 from tests.services import missing
 
 

@@ -14,7 +14,7 @@ from ferrule.runtime.executors.database.engine import ConnectionSpec, LiveTable,
 from ferrule.runtime.executors.database.failures import AMBIGUOUS, LOST, DatabaseFailed, FailureReport
 from ferrule.runtime.executors.database.statements import read_statement
 from ferrule.runtime.executors.database.threads import ThreadedDatabase, bind_value
-from tests.runtime.executors.database.scene import go
+from tests.runtime.executors.database.real_databases import go
 
 _LONG = """
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000000) SELECT count(*) FROM n

@@ -15,7 +15,7 @@ from ferrule.model.upstreams import HumanUpstreams
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.testing import memory_app
 from tests.driven import driven
-from tests.runtime.executors.human.desk import POLICY, SETTINGS, agent, asked, definition, person
+from tests.runtime.executors.human.human_tool import POLICY, SETTINGS, agent, asked, definition, person
 from tests.runtime.executors.rest.server import answer, serving
 
 FILE = "tools/review-claim.tool.md"

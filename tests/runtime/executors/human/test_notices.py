@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.model.result import Pending, Result
 from tests.driven import driven
-from tests.runtime.executors.human.desk import POLICY, person
+from tests.runtime.executors.human.human_tool import POLICY, person
 from tests.runtime.executors.queue.sqs_queues import Queues, attribute
 from tests.runtime.executors.queue.sqs_queues import queues as queues
 from tests.runtime.executors.queue.tools import calling, ended, parked, queue_tool

@@ -8,7 +8,7 @@ from ferrule.model.result import Result
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
 from tests.contracts.transports.fake_upstream import aml
-from tests.runtime.executors.mcp.play import ended
+from tests.runtime.executors.mcp.imported_apps import ended
 
 LOCAL = Settings(network=NetworkSettings(allow=("127.0.0.1",)))
 

@@ -10,7 +10,7 @@ import pytest
 from ferrule.model.result import Result
 from ferrule.testing import memory_app
 from tests.runtime.executors.mcp.http_tools import LOCAL, definition
-from tests.runtime.executors.mcp.play import ended, far_app, odd, play, program, seen, value_of
+from tests.runtime.executors.mcp.imported_apps import ended, far_app, odd, play, program, seen, value_of
 from tests.runtime.executors.mcp.servers import Notes, http_server
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.executors.mcp.http_tools import called
-from tests.runtime.executors.mcp.play import ended, far_app, play, program
+from tests.runtime.executors.mcp.imported_apps import ended, far_app, play, program
 from tests.runtime.executors.mcp.servers import HttpServer
 
 

@@ -14,7 +14,7 @@ from ferrule.model.upstreams import McpServerSettings
 from ferrule.settings import Settings
 from ferrule.testing import memory_app
 from tests.runtime.executors.mcp.http_tools import LOCAL, called, definition
-from tests.runtime.executors.mcp.play import ended, far_app, play, refs_of
+from tests.runtime.executors.mcp.imported_apps import ended, far_app, play, refs_of
 from tests.runtime.executors.mcp.servers import HttpServer, free_port, http_server
 
 

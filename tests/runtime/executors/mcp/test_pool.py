@@ -14,7 +14,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.executors.mcp.pool import ConnectionPool
-from tests.runtime.executors.mcp.play import ended, far_app, odd, play, program, value_of
+from tests.runtime.executors.mcp.imported_apps import ended, far_app, odd, play, program, value_of
 from tests.runtime.executors.mcp.servers import Notes, is_gone
 
 

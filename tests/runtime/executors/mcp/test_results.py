@@ -13,7 +13,7 @@ from ferrule.model.approval import Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.upstreams import McpServerSettings
 from ferrule.runtime.executors.mcp.results import QuestionState, output_of, question_of, responses_of
-from tests.runtime.executors.mcp.play import far_app, play, program
+from tests.runtime.executors.mcp.imported_apps import far_app, play, program
 from tests.runtime.executors.mcp.servers import HttpServer, Notes
 
 OWNER = Identity("owner", "console", frozenset({"approve", "admin"}))

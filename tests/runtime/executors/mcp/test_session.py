@@ -11,7 +11,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from ferrule.runtime.executors.mcp.upstream import REVISIONS
 from ferrule.testing import memory_app
 from tests.runtime.executors.mcp.http_tools import LOCAL, called, definition
-from tests.runtime.executors.mcp.play import ended, far_app, play, program, refs_of
+from tests.runtime.executors.mcp.imported_apps import ended, far_app, play, program, refs_of
 from tests.runtime.executors.mcp.servers import HttpServer
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.model.upstreams import McpServerSettings
-from tests.runtime.executors.mcp.play import ended, far_app, odd, play, program, refs_of, seen, value_of
+from tests.runtime.executors.mcp.imported_apps import ended, far_app, odd, play, program, refs_of, seen, value_of
 from tests.runtime.executors.mcp.servers import command, is_gone
 
 

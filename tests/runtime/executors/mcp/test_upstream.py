@@ -12,7 +12,7 @@ from ferrule.app.app import App
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServerSettings
-from tests.runtime.executors.mcp.play import ended, far_app, play, program, seen
+from tests.runtime.executors.mcp.imported_apps import ended, far_app, play, program, seen
 from tests.runtime.executors.mcp.servers import http_server
 
 BOUND = 10.0

@@ -13,7 +13,7 @@ from ferrule.contracts.executor import Context
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.model.credentials import CallSecrets
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.pipeline.call import CallOptions
+from ferrule.runtime.pipeline.call import RunOptions
 from tests.driven import driven
 from tests.infra.clouds.far import Reply, far
 from tests.runtime.executors.oxp.upstream import BOUND, ECHO, NAME, NEEDY, Server, done, failed, result, using
@@ -134,7 +134,7 @@ async def test_what_a_tool_requires_goes_with_the_call_and_nothing_else() -> Non
         environment = {"POST": "post-0123456789"}
         async with using(remote.url, NEEDY, secrets=BOUND, environment=environment) as app:
             surface = app.surface(principal="ada", brings_credentials=True)
-            options = CallOptions(handed=CallSecrets(google="tok-0123456789", other="unasked-0123456789"))
+            options = RunOptions(handed=CallSecrets(google="tok-0123456789", other="unasked-0123456789"))
             found = await surface.call(NAME, {"text": "hi"}, options=options)
     assert server.calls[0]["context"] == {
         "authorization": [{"id": "google", "token": "tok-0123456789"}],

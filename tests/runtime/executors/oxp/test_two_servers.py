@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.access.keys import Access
+from tests.servers.local_server import running_process
 from tests.servers.oxp.written import ADDENDS, definition
-from tests.servers.stand import running_process
 
 FUNCTIONS = """
 import ferrule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.contracts.executor import EMPTY, Output
-from tests.runtime.pipeline.results.result_scene import result_scene
+from tests.runtime.pipeline.results.result_app import result_scene
 from tests.spec.running_app import make_tool, run_async
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

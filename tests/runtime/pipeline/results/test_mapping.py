@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import Output
 from ferrule.model.result import Result
-from tests.runtime.pipeline.results.result_scene import result_scene
+from tests.runtime.pipeline.results.result_app import result_scene
 from tests.spec.running_app import make_tool, run_async
 
 CIRCLE: list[Any] = []

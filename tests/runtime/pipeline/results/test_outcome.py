@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output
-from tests.runtime.pipeline.results.result_scene import result_scene
+from tests.runtime.pipeline.results.result_app import result_scene
 from tests.spec.running_app import run_async
 
 

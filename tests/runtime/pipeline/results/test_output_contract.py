@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.pipeline.results.result_scene import TEXT, read_linked, result_scene
+from tests.runtime.pipeline.results.result_app import TEXT, read_linked, result_scene
 from tests.spec.running_app import make_tool, run_async
 
 LIMITS = [

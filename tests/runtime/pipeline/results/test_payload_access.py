@@ -7,7 +7,7 @@ import pytest
 from ferrule.contracts.executor import Output
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.runtime.pipeline.results.payload_access import find_payload, read_payload
-from tests.runtime.pipeline.results.result_scene import TEXT, policy, read_linked, result_scene
+from tests.runtime.pipeline.results.result_app import TEXT, policy, read_linked, result_scene
 from tests.spec.running_app import make_tool, run_async
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.testing import FakeClock
-from tests.runtime.pipeline.results.result_scene import TEXT, read_linked, result_scene
+from tests.runtime.pipeline.results.result_app import TEXT, read_linked, result_scene
 from tests.spec.running_app import run_async
 
 

@@ -16,7 +16,7 @@ from ferrule.contracts.payloads import PayloadGone, PayloadOwner, payload_block
 from ferrule.model.persistence import STRATEGIES
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.results.payload_access import list_payload_uris
-from tests.runtime.pipeline.results.result_scene import TEXT, policy, read_linked, result_scene
+from tests.runtime.pipeline.results.result_app import TEXT, policy, read_linked, result_scene
 from tests.spec.running_app import FunctionHook, make_tool, run_async
 
 

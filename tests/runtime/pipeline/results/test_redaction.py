@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.model.result import Result
-from tests.runtime.pipeline.results.result_scene import ResultScene, result_scene, secrets
+from tests.runtime.pipeline.results.result_app import ResultScene, result_scene, secrets
 from tests.spec.running_app import make_tool, run_async
 
 SECRET = "tok_4f9a8b7c6d5e"

@@ -25,7 +25,7 @@ from ferrule.runtime.pipeline.phases.map_result import map_result
 from ferrule.runtime.pipeline.phases.persist_result import persist_result
 from ferrule.runtime.pipeline.results.streaming import OutputTooLarge, TextPreview, drain_stream, store_stream
 from ferrule.testing import FakeClock
-from tests.runtime.pipeline.results.result_scene import ResultScene, result_scene, secrets
+from tests.runtime.pipeline.results.result_app import ResultScene, result_scene, secrets
 from tests.spec.running_app import make_tool, run_async
 
 OWNER = PayloadOwner("inv_0123456789abcdef01234567", "ada", "default")

@@ -6,7 +6,7 @@ import msgspec
 
 from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HookOutput
-from tests.runtime.pipeline.results.result_scene import TEXT, result_scene
+from tests.runtime.pipeline.results.result_app import TEXT, result_scene
 from tests.spec.running_app import FunctionHook, make_tool, run_async
 
 

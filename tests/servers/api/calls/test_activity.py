@@ -11,7 +11,7 @@ from ferrule.model.timestamps import parse_iso
 from ferrule.servers.api.calls import activity
 from tests.driven import driven
 from tests.servers.api.api import api
-from tests.servers.stand import running_server
+from tests.servers.local_server import running_server
 
 REST = """---
 spec_version: "1.2"

@@ -9,7 +9,7 @@ from typing import Any
 import ferrule
 from tests.driven import driven
 from tests.servers.api.api import NOBODY, api
-from tests.servers.stand import running_server
+from tests.servers.local_server import running_server
 
 
 @driven

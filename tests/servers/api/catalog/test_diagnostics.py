@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.driven import driven
 from tests.servers.api.api import api
-from tests.servers.api.catalog.catalog_scene import TOOL, asked, write
+from tests.servers.api.catalog.catalog_samples import TOOL, asked, write
 
 SECRET = "sk-live-0123456789abcdef"
 

@@ -13,7 +13,7 @@ from ferrule.access.tokens import KeyLimits
 from ferrule.model.serving import GrantSettings, ServeSettings
 from tests.driven import driven
 from tests.servers.api.api import Api
-from tests.servers.stand import running_server
+from tests.servers.local_server import running_server
 
 
 def manifest(folder: Path, name: str, tools: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.driven import driven
 from tests.servers.api.api import api
-from tests.servers.api.catalog.catalog_scene import asked, write
+from tests.servers.api.catalog.catalog_samples import asked, write
 
 
 @driven

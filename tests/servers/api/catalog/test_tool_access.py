@@ -8,7 +8,7 @@ from ferrule.workspace.releases import publish
 from ferrule.workspace.workspace import Workspace
 from tests.driven import driven
 from tests.servers.api.api import api
-from tests.servers.api.catalog.catalog_scene import asked, write
+from tests.servers.api.catalog.catalog_samples import asked, write
 
 
 @driven

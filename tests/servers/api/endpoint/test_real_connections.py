@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ferrule.servers.api.openapi import build_openapi
-from tests.servers.stand import WAIT_SECONDS, ServerProcess, running_process
+from tests.servers.local_server import WAIT_SECONDS, ServerProcess, running_process
 
 _GZIP = {"Transfer_Encoding": "gzip, chunked"}
 TOML = '[functions]\nmodules = ["tools.py"]\n[results]\nmax_inline_chars = 1000\n'

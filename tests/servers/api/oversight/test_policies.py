@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.driven import driven
 from tests.servers.api.api import POLICY, api
-from tests.servers.api.oversight.policy_scene import MORE, explained, reloaded
+from tests.servers.api.oversight.policy_samples import MORE, explained, reloaded
 
 PATHS = ("/v1/policy", "/v1/policy/rules", "/v1/policy/decisions", "/v1/policy/cases")
 

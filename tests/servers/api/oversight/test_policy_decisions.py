@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.driven import driven
 from tests.servers.api.api import POLICY, TOML, api
-from tests.servers.api.oversight.policy_scene import MORE, reloaded
+from tests.servers.api.oversight.policy_samples import MORE, reloaded
 
 
 @driven

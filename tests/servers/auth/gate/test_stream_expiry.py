@@ -17,7 +17,7 @@ from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
 from tests.servers.issuer import RESOURCE, issuing
-from tests.servers.stand import running_process
+from tests.servers.local_server import running_process
 
 
 async def silence() -> dict[str, Any]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tests.servers.api.catalog.catalog_scene import write
+from tests.servers.api.catalog.catalog_samples import write
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import running_process
+from tests.servers.local_server import running_process
 
 BAD = "<img src=x onerror=window.harmed=1><script>window.harmed=1</script>"
 

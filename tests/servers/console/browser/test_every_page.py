@@ -14,7 +14,7 @@ from ferrule.servers.console.pages import PAGES
 from tests.servers.console.browser import axe, hostile
 from tests.servers.console.browser.browser import browsing, person
 from tests.servers.console.browser.walking import Markup, Seen, chosen, walked
-from tests.servers.stand import ServerProcess, running_process
+from tests.servers.local_server import ServerProcess, running_process
 
 _WATCH = """
 window.violations = [];

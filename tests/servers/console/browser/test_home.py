@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import ServerProcess, running_process
+from tests.servers.local_server import ServerProcess, running_process
 
 FUNCTIONS = '''
 import ferrule

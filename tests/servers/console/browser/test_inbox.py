@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from ferrule.access.keys import Access
 from ferrule.model.approval import APPROVE
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import ServerProcess, running_process
+from tests.servers.local_server import ServerProcess, running_process
 
 FUNCTIONS = '''
 import asyncio

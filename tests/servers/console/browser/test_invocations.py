@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from ferrule.access.keys import OWNER_FILE
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import ServerProcess, running_process
+from tests.servers.local_server import ServerProcess, running_process
 
 FUNCTIONS = '''
 import asyncio

@@ -24,7 +24,7 @@ from ferrule.model.approval import ADMIN, APPROVE, CALL
 from tests import ROOT
 from tests.servers.console.browser.browser import browsing, person
 from tests.servers.console.browser.hostile import asked
-from tests.servers.stand import running_process
+from tests.servers.local_server import running_process
 
 DEMO = ROOT / "demo"
 

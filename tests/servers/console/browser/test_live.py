@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.servers.console.browser.browser import browsing, person
 from tests.servers.console.browser.hostile import asked
-from tests.servers.stand import ServerProcess, running_process
+from tests.servers.local_server import ServerProcess, running_process
 
 _FUNCTIONS = '''
 import ferrule

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.servers.api.catalog.test_reach import manifest
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import running_process
+from tests.servers.local_server import running_process
 
 HOSTILE = "<img src=x onerror=document.title='owned'>"
 POLICY = f"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import running_process
+from tests.servers.local_server import running_process
 
 
 def test_somebody_signs_in_looks_and_leaves(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import CALL
 from ferrule.servers.console.catalog.forms import form_of
 from tests.servers.console.browser.browser import browsing, person
-from tests.servers.stand import ServerProcess, running_process
+from tests.servers.local_server import ServerProcess, running_process
 
 FUNCTIONS = '''
 import asyncio

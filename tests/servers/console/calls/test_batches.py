@@ -10,7 +10,7 @@ import ferrule
 from tests.driven import driven
 from tests.servers.console.browsing import signed_in, text_of
 from tests.servers.console.calls.test_invocations import HOSTILE, assert_tame
-from tests.servers.stand import running_server
+from tests.servers.local_server import running_server
 
 gates: dict[str, asyncio.Event] = {}
 TOML = '[[scheduler.resource_locks]]\nkey = "order:{order}"\ntool = "*write"\n'

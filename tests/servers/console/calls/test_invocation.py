@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.servers.console.calls.invocation import four_inputs
-from tests.servers.console.calls.scene import story
+from tests.servers.console.calls.story_samples import story
 
 
 def test_four_inputs_name_who_changed_what() -> None:

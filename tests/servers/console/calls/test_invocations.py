@@ -17,7 +17,7 @@ from ferrule.servers.console.calls.invocations import CallListFilters, sentence_
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.console.many_calls import busy_workspace
-from tests.servers.stand import InProcessServer, running_server
+from tests.servers.local_server import InProcessServer, running_server
 
 HOSTILE = """<script>alert(1)</script>'"><img src=x onerror=alert(1)>"""
 gates: dict[str, asyncio.Event] = {}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.servers.console.calls.phases import describe_phase, list_details
-from tests.servers.console.calls.scene import story
+from tests.servers.console.calls.story_samples import story
 
 ALLOWED = {"behavior": "allow", "rule_refs": ["small"], "reason": {"type": "rule", "message": "fine"}}
 DENIED = {"behavior": "deny", "rule_refs": [], "reason": {"type": "mode", "message": "not here"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.model.lifecycle import PHASES
 from ferrule.servers.console.calls.timeline import TimelineWait, make_scale, timeline_of
-from tests.servers.console.calls.scene import START, at, story
+from tests.servers.console.calls.story_samples import START, at, story
 
 
 def test_waiting_is_drawn_no_wider_than_the_work() -> None:

@@ -9,10 +9,10 @@ import msgspec
 import ferrule
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from tests.driven import driven
-from tests.servers.api.catalog.catalog_scene import write
+from tests.servers.api.catalog.catalog_samples import write
 from tests.servers.console.browsing import signed_in, text_of
-from tests.servers.console.catalog.scene import POLICY, TOOLS, names, somebody
-from tests.servers.stand import running_server
+from tests.servers.console.catalog.catalog_samples import POLICY, TOOLS, names, somebody
+from tests.servers.local_server import running_server
 
 BAD = '"><script>alert(1)</script><img src=x onerror=alert(1)>{{7*7}}'
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.driven import driven
-from tests.servers.api.catalog.catalog_scene import write
+from tests.servers.api.catalog.catalog_samples import write
 from tests.servers.console.browsing import signed_in
-from tests.servers.console.catalog.scene import TOOLS, names
-from tests.servers.stand import running_server
+from tests.servers.console.catalog.catalog_samples import TOOLS, names
+from tests.servers.local_server import running_server
 
 
 @driven

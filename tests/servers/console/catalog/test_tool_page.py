@@ -7,10 +7,10 @@ from pathlib import Path
 from ferrule.workspace.releases import publish
 from ferrule.workspace.workspace import Workspace
 from tests.driven import driven
-from tests.servers.api.catalog.catalog_scene import write
+from tests.servers.api.catalog.catalog_samples import write
 from tests.servers.console.browsing import signed_in, text_of
-from tests.servers.console.catalog.scene import POLICY, TOOLS, names
-from tests.servers.stand import running_server
+from tests.servers.console.catalog.catalog_samples import POLICY, TOOLS, names
+from tests.servers.local_server import running_server
 
 
 @driven

@@ -19,7 +19,7 @@ from ferrule.model.approval import APPROVE, CALL
 from ferrule.servers.console.catalog.trial_calls import describe_effect
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
-from tests.servers.stand import InProcessServer, Reply, running_server
+from tests.servers.local_server import InProcessServer, Reply, running_server
 
 HOSTILE = "</textarea><script>alert(1)</script>'\"&"
 gates: dict[str, asyncio.Event] = {}

@@ -13,7 +13,7 @@ from ferrule.servers.console.oversight.audit import format_size, write_sentence
 from tests.driven import driven
 from tests.servers.api.oversight.tampering import tampered
 from tests.servers.console.browsing import Person, signed_in, text_of
-from tests.servers.stand import InProcessServer, running_server
+from tests.servers.local_server import InProcessServer, running_server
 
 
 @ferrule.tool(read_only=True)

@@ -11,7 +11,7 @@ from ferrule.access.tokens import KeyLimits
 from ferrule.servers.console.oversight.policy import cases_sentence, toml_of, write_sentence
 from tests.driven import driven
 from tests.servers.console.browsing import signed_in, text_of
-from tests.servers.stand import InProcessServer, running_server
+from tests.servers.local_server import InProcessServer, running_server
 
 HOSTILE = "<script>alert('x')</script>"
 POLICY = f"""

@@ -12,9 +12,9 @@ import pytest
 import ferrule
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
+from tests.servers.local_server import WAIT_SECONDS, running_server
 from tests.servers.mcp.direct_client import REVISIONS, RpcFailure, connected_client, in_loop
 from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta, with_server
-from tests.servers.stand import WAIT_SECONDS, running_server
 
 COUNT = {"calls": 0}
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from ferrule.servers.mcp.methods.table import METHODS
+from tests.servers.local_server import InProcessServer
 from tests.servers.mcp.modern_client import ModernClient, make_body, make_headers, make_meta
 from tests.servers.mcp.sample_workspace import TASKS, open_wires, with_sample_server
 from tests.servers.mcp.session_client import begin_session
 from tests.servers.mcp.stdio_client import META, running_stdio_server, write_workspace
-from tests.servers.stand import InProcessServer
 
 MODERN = "2026-07-28"
 SERVED = (-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022)

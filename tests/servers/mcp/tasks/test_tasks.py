@@ -32,11 +32,11 @@ from ferrule.servers.mcp.tasks.inputs import find_questions, store_answers
 from ferrule.servers.mcp.tasks.state import filter_own_tasks, follow_tasks
 from ferrule.servers.mcp.tasks.tasks import make_task_ref, open_task_ref
 from ferrule.servers.mcp.wire.messages import TASKS
+from tests.servers.local_server import running_process, running_server
 from tests.servers.mcp.direct_client import WAIT_SECONDS, McpClient, RpcFailure, connected_client
 from tests.servers.mcp.methods.test_tools_call import ONCE
 from tests.servers.mcp.modern_client import make_body, make_headers, make_meta
 from tests.servers.mcp.published_schemas import check_against_schema
-from tests.servers.stand import running_process, running_server
 
 KNOWS = frozenset({TASKS, "elicitation"})
 FORM = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}

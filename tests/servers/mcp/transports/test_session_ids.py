@@ -18,7 +18,7 @@ from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.transports.session_ids import SessionIds
 from ferrule.servers.mcp.transports.session_store import SessionStore
 from tests.cli.test_serve import workspace
-from tests.servers.stand import WAIT_SECONDS, running_process
+from tests.servers.local_server import WAIT_SECONDS, running_process
 
 SECRET = b"s" * 32
 ADA = Caller(Identity("ada", "token:1"))

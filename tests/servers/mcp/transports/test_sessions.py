@@ -18,6 +18,7 @@ from ferrule.servers.mcp.transports.http import McpEndpoint
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
 from ferrule.servers.mcp.transports.sessions import OpenRequests
 from tests.driven import driven
+from tests.servers.local_server import InProcessServer
 from tests.servers.mcp.session_client import (
     ALL,
     BOTH,
@@ -31,7 +32,6 @@ from tests.servers.mcp.session_client import (
     read_rest,
     running_session_server,
 )
-from tests.servers.stand import InProcessServer
 
 WAIT_SECONDS = 20.0
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ferrule.model.serving import LimitSettings
 from tests.driven import driven
+from tests.servers.local_server import Open
 from tests.servers.mcp.session_client import begin_session, gate, running_session_server
-from tests.servers.stand import Open
 
 
 async def read_whole(opened: Open) -> bytes:

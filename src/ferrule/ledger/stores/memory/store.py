@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, CommitCondition, Committed, EndingCount, KeyHolder
 from ferrule.errors import LedgerUnavailable
-from ferrule.infra.tasks import Certain, uncancelled
+from ferrule.infra.tasks import Certain, finish_uncancelled
 from ferrule.ledger.stores.entries import is_running
 from ferrule.ledger.stores.memory.ledger import MemoryLedger
 from ferrule.ledger.stores.witness import Head
@@ -99,7 +99,7 @@ class MemoryStore:
         loop = asyncio.get_running_loop()
         future = Certain[Committed](loop=loop)
         loop.call_soon(self._append, future, entry, condition)  # as on disk, others may come between
-        return await uncancelled(future)
+        return await finish_uncancelled(future)
 
     def _append(self, future: Certain[Committed], entry: Entry, condition: CommitCondition) -> None:
         try:

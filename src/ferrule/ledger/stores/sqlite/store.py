@@ -25,7 +25,7 @@ from ferrule.contracts.store import (
     Witness,
 )
 from ferrule.errors import LedgerError, LedgerUnavailable
-from ferrule.infra.tasks import Certain, uncancelled
+from ferrule.infra.tasks import Certain, finish_uncancelled
 from ferrule.ledger.stores.entries import is_running
 from ferrule.ledger.stores.sqlite.bell import Bell
 from ferrule.ledger.stores.sqlite.connection import LedgerKeys, make_unusable_error, open_ledger
@@ -120,7 +120,7 @@ class SqliteStore:
         """
         future = Certain[Committed](loop=asyncio.get_running_loop())
         self._writer.submit(CommitWaiter(future, entry, condition))
-        return await uncancelled(future)
+        return await finish_uncancelled(future)
 
     async def flush(self) -> None:
         """Waits until everything recorded so far is on disk. Raises LedgerUnavailable."""

@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.contracts.store import CommitCondition, Committed
 from ferrule.errors import LedgerError
-from ferrule.infra.tasks import uncancelled
+from ferrule.infra.tasks import finish_uncancelled
 from ferrule.model.failure import Stop, last_state
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.context_modifiers import settle_modifiers
@@ -44,7 +44,7 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
 
 async def _emit_after_surfacing(call: Call, services: Services, surfacing: asyncio.Future[None]) -> None:
     """Writes the last row after the row that says the call runs, which is still being written."""
-    await uncancelled(asyncio.wait({surfacing}))
+    await finish_uncancelled(asyncio.wait({surfacing}))
     waiting = emit_terminal(call, services)
     if waiting is not None:
         await waiting

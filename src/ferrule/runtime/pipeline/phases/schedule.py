@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.contracts.store import CommitCondition, Committed
 from ferrule.errors import AccessError, LedgerUnavailable, OutcomeUnrecorded
-from ferrule.infra.tasks import uncancelled
+from ferrule.infra.tasks import finish_uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
 from ferrule.model.surface import principal_key
@@ -126,7 +126,7 @@ async def _wait_turn(call: Call, services: Services, place: LanePlace) -> Stop |
         return build_cancel_stop(call, Cancel("timeout", "its turn did not come in time"))
     live.stage = "opening"
     if flight.surfacing is not None:  # a row about its waiting is being written; the next one has to follow it
-        await uncancelled(asyncio.wait({flight.surfacing}))
+        await finish_uncancelled(asyncio.wait({flight.surfacing}))
     waited = round((call.offset() - since) / 1e6, 3)
     call.notes = {**call.notes, "scheduler": {**call.notes.get("scheduler", {}), "waited_ms": waited}}
     asked = call.recorded.request if call.recorded is not None else None

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ferrule.contracts.payloads import SCHEME, Access, StoredPayload, payload_block
-from ferrule.infra.tasks import uncancelled
+from ferrule.infra.tasks import finish_uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.persistence import Persistence, RedactionState, Strategy, persistence_id
 from ferrule.model.result import Result
@@ -37,7 +37,7 @@ def keep_result(call: Call, services: Services) -> Awaitable[None] | None:
     if not is_hooked and not keeper.needs_store(strategy):
         keeper.end_at_once(strategy, reason)
         return None
-    return uncancelled(keeper.end(strategy, reason, is_hooked=is_hooked))
+    return finish_uncancelled(keeper.end(strategy, reason, is_hooked=is_hooked))
 
 
 class _Keeper:

@@ -18,7 +18,7 @@ from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.runs import InlineRun
-from ferrule.runtime.pipeline.call import NO_OPTIONS, CallOptions
+from ferrule.runtime.pipeline.call import NO_OPTIONS, RunOptions
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.servers.api.ask import KEY, LAST_EVENT, Ask
 from ferrule.servers.api.calls.events import END, encode_event, encode_first_event, limit_duration, stream_call_events
@@ -170,19 +170,19 @@ def _call_on_surface(ask: Ask, surface: SurfaceHandle) -> AnyReply | Awaitable[A
     key = chosen["idempotency_key"]
     if preference != NO_PREFERENCE or ask.wants_events or key is not None or not _is_quick(surface, body.tool):
         return _call_in_background(ask, surface, chosen)
-    options = CallOptions(**chosen) if any(chosen.values()) else NO_OPTIONS
+    options = RunOptions(**chosen) if any(chosen.values()) else NO_OPTIONS
     leave = ask.edge.turnstile.enter(ask.caller)
     if isinstance(leave, Awaitable):
         return _call_after(surface, body, options, leave)
     return _call_at_once(surface, body, options, leave)
 
 
-async def _call_after(surface: SurfaceHandle, body: CallBody, options: CallOptions, turn: Awaitable[Leave]) -> AnyReply:
+async def _call_after(surface: SurfaceHandle, body: CallBody, options: RunOptions, turn: Awaitable[Leave]) -> AnyReply:
     return await resolve(_call_at_once(surface, body, options, await turn))
 
 
 def _call_at_once(
-    surface: SurfaceHandle, body: CallBody, options: CallOptions, leave: Leave
+    surface: SurfaceHandle, body: CallBody, options: RunOptions, leave: Leave
 ) -> JsonReply | Awaitable[JsonReply]:
     """Calls a quick tool; the request waits for its end, however long that takes."""
     try:

@@ -16,7 +16,7 @@ from ferrule.app.surface import CallUnderWay
 from ferrule.infra.tasks import begin_elsewhere, resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import TaskUse
-from ferrule.runtime.pipeline.call import CallOptions
+from ferrule.runtime.pipeline.call import RunOptions
 from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.schema.mirrored_headers import MirroredParameter, find_mirrored
 from ferrule.servers.edge import Leave
@@ -181,7 +181,7 @@ def _start_with_options(call: ToolCall, use: TaskUse, teller: ProgressSender | N
     is_task, wants_context = use != "never", callee.prepared.route.wants_context
     if is_task or wants_context or meta.idempotency_key is not None or meta.traceparent is not None:
         # Of what may become a task its client's features are on record while it only waits for its turn.
-        options = CallOptions(idempotency_key=meta.idempotency_key, client=exchange.client, trace_id=exchange.trace_id)
+        options = RunOptions(idempotency_key=meta.idempotency_key, client=exchange.client, trace_id=exchange.trace_id)
         with begin_elsewhere() if is_task else nullcontext():
             return start(callee.name, call.arguments, options, listener=hear)
     return start(callee.name, call.arguments, listener=hear, is_current=call.is_current)

@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.definitions.stubs.languages.go.checks import is_common
 from ferrule.model.tool import Tool
-from tests.definitions.stubs.languages.go.workbench import tool_of
+from tests.definitions.stubs.languages.go.compiled_program import tool_of
 from tests.definitions.stubs.languages.sampling import value_of
 
 _TEXTS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.definitions.stubs.languages.go.bounds import BOUNDED
+from tests.definitions.stubs.languages.go.compiled_program import Workbench, tool_of
 from tests.definitions.stubs.languages.go.random_tools import random_tools
-from tests.definitions.stubs.languages.go.workbench import Workbench, tool_of
 from tests.definitions.stubs.languages.nasty import CASES
 
 

@@ -16,7 +16,7 @@ from ferrule.contracts.language import Injected, Project, Section, Service, Stub
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
 from ferrule.definitions.stubs.plan import StubChoice
 from ferrule.model.value import JsonValue
-from tests.definitions.stubs.languages.go.workbench import PROGRAMS, planned, tool_of, written
+from tests.definitions.stubs.languages.go.compiled_program import PROGRAMS, planned, tool_of, written
 from tests.definitions.stubs.languages.toolchains import go
 
 HOSTILE = (

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from ferrule.model.tool import Tool
-from tests.definitions.stubs.languages.go.workbench import tool_of
+from tests.definitions.stubs.languages.go.compiled_program import tool_of
 from tests.schema.fitting.schemas import arguments, schema_of
 
 COUNT = 60

@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
 from ferrule.definitions.stubs.plan import StubChoice
-from tests.definitions.stubs.languages.go.workbench import PROGRAMS, planned, tool_of, unformatted, written
+from tests.definitions.stubs.languages.go.compiled_program import PROGRAMS, planned, tool_of, unformatted, written
 from tests.definitions.stubs.languages.toolchains import Tool, go
 
 _NOTHING = {"type": "object"}

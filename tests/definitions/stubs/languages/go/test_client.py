@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.run import ferrule
-from tests.definitions.stubs.languages.go.workbench import PROGRAMS, unformatted
+from tests.definitions.stubs.languages.go.compiled_program import PROGRAMS, unformatted
 from tests.definitions.stubs.languages.live import Live, live
 from tests.definitions.stubs.languages.toolchains import Tool, go
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.run import ferrule
 from tests.definitions.stubs.agent import agent_for
-from tests.definitions.stubs.languages.go.workbench import unformatted
+from tests.definitions.stubs.languages.go.compiled_program import unformatted
 from tests.definitions.stubs.languages.toolchains import go
 
 _WORK = """\

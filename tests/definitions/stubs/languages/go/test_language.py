@@ -12,8 +12,8 @@ import pytest
 
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
 from ferrule.definitions.stubs.plan import StubChoice
+from tests.definitions.stubs.languages.go.compiled_program import planned, tool_of
 from tests.definitions.stubs.languages.go.project import project_plan
-from tests.definitions.stubs.languages.go.workbench import planned, tool_of
 from tests.definitions.stubs.languages.nasty import CASES, Case
 
 _GOLDEN = Path(__file__).with_name("golden")

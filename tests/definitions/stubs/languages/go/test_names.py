@@ -7,7 +7,7 @@ import pytest
 from ferrule.contracts.language import Project, Service
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
 from ferrule.definitions.stubs.languages.go.names import list_support_names, lower_first, safe_stem
-from tests.definitions.stubs.languages.go.workbench import planned, tool_of
+from tests.definitions.stubs.languages.go.compiled_program import planned, tool_of
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
+from tests.definitions.stubs.languages.go.compiled_program import PROGRAMS, unformatted
 from tests.definitions.stubs.languages.go.project import project_plan, running, write_project
-from tests.definitions.stubs.languages.go.workbench import PROGRAMS, unformatted
 from tests.definitions.stubs.languages.toolchains import go
 
 

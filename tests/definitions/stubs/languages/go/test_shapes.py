@@ -12,8 +12,8 @@ import pytest
 from ferrule.definitions.stubs.languages.go.checks import is_common
 from ferrule.schema.validation.validators import compile_schema
 from tests.definitions.stubs.languages.go.bounds import BOUNDED, values_for
+from tests.definitions.stubs.languages.go.compiled_program import Workbench, unformatted
 from tests.definitions.stubs.languages.go.random_tools import random_tools, values_of
-from tests.definitions.stubs.languages.go.workbench import Workbench, unformatted
 from tests.definitions.stubs.languages.nasty import CASES, Case
 from tests.definitions.stubs.languages.toolchains import go
 

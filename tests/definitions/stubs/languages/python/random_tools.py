@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.definitions.stubs.languages.python.workbench import Given
+from tests.definitions.stubs.languages.python.stub_modules import Given
 from tests.schema.fitting.schemas import schema_of
 
 TEXTS = (

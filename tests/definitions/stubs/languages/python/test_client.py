@@ -20,8 +20,8 @@ from ferrule.adapters import call_errors
 from ferrule.adapters.callers import Caller, HttpCaller, SurfaceCaller
 from tests.cli.run import ferrule
 from tests.definitions.stubs.languages.live import Live, write_workspace
-from tests.definitions.stubs.languages.python.workbench import checked_by_mypy, ruff_objects
-from tests.servers.stand import running_process
+from tests.definitions.stubs.languages.python.stub_modules import checked_by_mypy, ruff_objects
+from tests.servers.local_server import running_process
 
 _GIVES = {
     "Nothing": {"type": ["object", "null"]},

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.python.language import LANGUAGE
 from tests.definitions.stubs.languages.python.random_tools import hostile, text_of
-from tests.definitions.stubs.languages.python.workbench import FLAVOURS, plan_of
+from tests.definitions.stubs.languages.python.stub_modules import FLAVOURS, plan_of
 
 _CALLS = frozenset(
     [

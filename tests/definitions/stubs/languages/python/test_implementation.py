@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import ferrule
-from tests.definitions.stubs.languages.python.workbench import checked_by_mypy, ran, ruff_objects
+from tests.definitions.stubs.languages.python.stub_modules import checked_by_mypy, ran, ruff_objects
 
 _AGENT = {
     "apiVersion": "adl.inference-gateway.com/v1",

@@ -13,7 +13,7 @@ from ferrule.definitions.stubs.languages.python.language import LANGUAGE
 from ferrule.definitions.stubs.plan import StubChoice, plan_stubs
 from ferrule.model.tool import raw
 from tests.definitions.stubs.languages.nasty import CASES
-from tests.definitions.stubs.languages.python.workbench import FLAVOURS, Given, plan_of, tool_of, written
+from tests.definitions.stubs.languages.python.stub_modules import FLAVOURS, Given, plan_of, tool_of, written
 
 _GOLDEN = Path(__file__).with_name("golden")
 _GIVEN = [Given(case.name, case.schema, case.schema) for case in CASES]

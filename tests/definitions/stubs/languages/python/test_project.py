@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.language import Project, Service
 from ferrule.definitions.stubs.languages.python.language import LANGUAGE
-from tests.definitions.stubs.languages.python.workbench import Given, plan_of, ran, write
+from tests.definitions.stubs.languages.python.stub_modules import Given, plan_of, ran, write
 from tests.services import missing
 
 _SERVICES = (Service(name="orderRepo", interface="OrderRepo", factory="NewOrderRepo"),)

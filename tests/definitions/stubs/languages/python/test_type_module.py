@@ -19,7 +19,7 @@ from ferrule.runtime.functions.fitting import fit
 from ferrule.runtime.functions.records import make_type_reader, to_plain
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.languages.python.random_tools import hostile, plain
-from tests.definitions.stubs.languages.python.workbench import (
+from tests.definitions.stubs.languages.python.stub_modules import (
     FLAVOURS,
     Given,
     Modules,

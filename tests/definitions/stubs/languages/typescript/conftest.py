@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.definitions.stubs.languages.nasty import CASES
+from tests.definitions.stubs.languages.typescript.compiled_program import Workshop, tool_of
 from tests.definitions.stubs.languages.typescript.hostile import hostile_tools
 from tests.definitions.stubs.languages.typescript.typing_programs import PROGRAMS
-from tests.definitions.stubs.languages.typescript.workshop import Workshop, tool_of
 
 
 def _workshop(made: pytest.TempPathFactory, flavour: str) -> Workshop:

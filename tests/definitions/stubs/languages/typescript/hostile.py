@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.tool import Tool
-from tests.definitions.stubs.languages.typescript.workshop import tool_of
+from tests.definitions.stubs.languages.typescript.compiled_program import tool_of
 from tests.schema.fitting.schemas import schema_of
 
 COUNT = 70

@@ -18,7 +18,14 @@ from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from tests.cli.run import ferrule
 from tests.definitions.stubs.languages.live import Live, live
 from tests.definitions.stubs.languages.toolchains import Tool, node
-from tests.definitions.stubs.languages.typescript.workshop import HERE, compiled, planned, tool_of, unformatted, written
+from tests.definitions.stubs.languages.typescript.compiled_program import (
+    HERE,
+    compiled,
+    planned,
+    tool_of,
+    unformatted,
+    written,
+)
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,14 @@ from ferrule.contracts.language import Injected, Project, Section, Service, Stub
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from ferrule.definitions.stubs.plan import StubChoice
 from tests.definitions.stubs.languages.nasty import CASES
+from tests.definitions.stubs.languages.typescript.compiled_program import (
+    compiled,
+    planned,
+    tool_of,
+    unformatted,
+    written,
+)
 from tests.definitions.stubs.languages.typescript.hostile import NAMES, TEXTS, hostile_tools
-from tests.definitions.stubs.languages.typescript.workshop import compiled, planned, tool_of, unformatted, written
 
 _KINDS: tuple[StubKind, ...] = ("implementation", "client")
 

@@ -13,7 +13,7 @@ from ferrule.contracts.language import Injected, Project, Section, Service, Stub
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from ferrule.definitions.stubs.plan import StubChoice
 from tests.definitions.stubs.languages.nasty import CASES
-from tests.definitions.stubs.languages.typescript.workshop import planned, tool_of
+from tests.definitions.stubs.languages.typescript.compiled_program import planned, tool_of
 
 GOLDEN = Path(__file__).with_name("golden")
 _PROJECT = Project(

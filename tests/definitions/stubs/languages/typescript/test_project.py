@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 
 from tests.cli.run import ferrule
 from tests.definitions.stubs.languages.toolchains import node, prettier, tsc
-from tests.definitions.stubs.languages.typescript.workshop import linked
+from tests.definitions.stubs.languages.typescript.compiled_program import linked
 
 _AGENT = """
 apiVersion: adl.inference-gateway.com/v1

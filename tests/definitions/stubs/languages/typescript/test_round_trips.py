@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.definitions.stubs.languages.nasty import CASES
+from tests.definitions.stubs.languages.typescript.compiled_program import Workshop
 from tests.definitions.stubs.languages.typescript.hostile import hostile_tools
 from tests.definitions.stubs.languages.typescript.typing_programs import PROGRAMS
-from tests.definitions.stubs.languages.typescript.workshop import Workshop
 from tests.schema.fitting.schemas import arguments
 
 

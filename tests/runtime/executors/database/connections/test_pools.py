@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ferrule.runtime.executors.database.connections import Pool, PoolClosed
-from tests.runtime.executors.database.scene import go
+from tests.runtime.executors.database.real_databases import go
 
 
 class Line:

@@ -27,8 +27,8 @@ from ferrule.runtime.executors.database.postgresql import PostgresDatabase, Post
 from ferrule.runtime.executors.database.statements import read_statement
 from ferrule.runtime.executors.transport_services import TransportServices
 from tests.runtime.executors.database.proxy import proxied
-from tests.runtime.executors.database.scene import asking, executor_of, go, postgres, refused, tool, tool_of
-from tests.runtime.executors.database.scene import given as gives_back
+from tests.runtime.executors.database.real_databases import asking, executor_of, go, postgres, refused, tool, tool_of
+from tests.runtime.executors.database.real_databases import given as gives_back
 
 NAME = "db.example.test"
 

@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from tests.runtime.executors.database.proxy import proxied
-from tests.runtime.executors.database.scene import (
+from tests.runtime.executors.database.real_databases import (
     Place,
     asked,
     asking,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.runtime.executors.database.scene import Place, asking, go, mariadb, postgres, refused, tool
-from tests.runtime.executors.database.scene import given as gives_back
+from tests.runtime.executors.database.real_databases import Place, asking, go, mariadb, postgres, refused, tool
+from tests.runtime.executors.database.real_databases import given as gives_back
 
 QUOTES = ("'", '"', "`", "''", '""', "\\'", '\\"', "%27", "’", "ʼ", "\uff07", "$$", "$a$", "E'", "N'", "q'[")
 ENDS = (

@@ -23,10 +23,10 @@ from ferrule.servers.edge import Edge
 from ferrule.servers.serving import build_root
 from ferrule.testing import memory_app
 from tests.driven import driven
-from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, definition
+from tests.runtime.executors.human.human_tool import POLICY, SETTINGS, asked, definition
 from tests.runtime.executors.rest.server import answer, serving
 from tests.servers.api.api import hold
-from tests.servers.stand import InProcessServer, Reply
+from tests.servers.local_server import InProcessServer, Reply
 
 FILE, GOOD = "tools/review-claim.tool.md", {"verdict": "pay", "note": "it is true"}
 

@@ -20,8 +20,8 @@ from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.server import HttpServer
 from tests.servers.http1.reader.test_remembered_heads import Wire
+from tests.servers.local_server import InProcessServer, running_server
 from tests.servers.mcp.direct_client import in_loop
-from tests.servers.stand import InProcessServer, running_server
 
 FACTS: dict[str, Any] = {"read_only": True, "open_world": False, "concurrency_safe": True}
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}

@@ -8,8 +8,8 @@ import pytest
 
 import ferrule
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
+from tests.servers.local_server import InProcessServer
 from tests.servers.mcp.modern_client import KEY, VERSION, ModernClient, make_body, make_headers, make_meta, with_server
-from tests.servers.stand import InProcessServer
 
 
 @ferrule.tool(read_only=True, inline=True)

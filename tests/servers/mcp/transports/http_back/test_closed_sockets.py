@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.servers.local_server import WAIT_SECONDS, running_process
 from tests.servers.mcp.modern_client import make_body, make_headers, make_meta
-from tests.servers.stand import WAIT_SECONDS, running_process
 
 TOOLS = '''
 import asyncio, pathlib, time

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.servers.local_server import InProcessServer, Reply, running_server
 from tests.servers.mcp.direct_client import in_loop
 from tests.servers.mcp.modern_client import VERSION, make_meta
 from tests.servers.mcp.sample_workspace import EVERYTHING
-from tests.servers.stand import InProcessServer, Reply, running_server
 
 FAULTS: dict[str, tuple[int, int | None]] = {
     "origin": (403, 403),

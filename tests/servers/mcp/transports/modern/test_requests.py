@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import ferrule
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
 from ferrule.servers.mcp.transports import http_back
+from tests.servers.local_server import WAIT_SECONDS, Reply, running_server
 from tests.servers.mcp.modern_client import (
     KEY,
     LOG_LEVEL,
@@ -26,7 +27,6 @@ from tests.servers.mcp.modern_client import (
     read_messages,
     with_server,
 )
-from tests.servers.stand import WAIT_SECONDS, Reply, running_server
 
 EVENTS: dict[str, asyncio.Event] = {}
 

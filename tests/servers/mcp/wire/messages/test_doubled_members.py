@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ferrule.servers.mcp.transports.sessions import read_cancelled_id
 from ferrule.servers.mcp.wire.messages import RpcError, read_message, refuse_doubled_params
 from tests.driven import driven
+from tests.servers.local_server import running_server
 from tests.servers.mcp.modern_client import KEY, ModernClient, make_headers, make_meta
 from tests.servers.mcp.session_client import (
     REVISIONS,
@@ -23,7 +24,6 @@ from tests.servers.mcp.session_client import (
     running_session_server,
 )
 from tests.servers.mcp.stdio_client import running_stdio_server, write_workspace
-from tests.servers.stand import running_server
 
 CLIENT = '"clientInfo":{"name":"t","version":"1"}'
 TWICE = {

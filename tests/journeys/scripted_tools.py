@@ -93,7 +93,7 @@ class Seen(NamedTuple):
     other: Span
 
 
-class Troupe:
+class ScriptedTools:
     """The executor. Calls are told apart by their argument `n`."""
 
     support = Support(cancel=True, progress=True, background=True, context_modifiers=True)
@@ -223,7 +223,7 @@ class Troupe:
 
 
 class _Runner:
-    def __init__(self, troupe: Troupe, *, wants_context: bool) -> None:
+    def __init__(self, troupe: ScriptedTools, *, wants_context: bool) -> None:
         self._troupe = troupe
         self.wants_context = wants_context
 

@@ -8,7 +8,7 @@ import ferrule
 from ferrule.access.keys import Access
 from ferrule.access.tokens import KeyLimits
 from tests.servers.console.browsing import Person, signed_in
-from tests.servers.stand import InProcessServer
+from tests.servers.local_server import InProcessServer
 
 
 @ferrule.tool(read_only=True)
