@@ -159,7 +159,7 @@ def test_a_call_waits_on_while_the_keys_cannot_be_read(place: Place) -> None:
             call, whole = await _parked(app, f"token:{key}"), file.read_bytes()
             file.write_bytes(b"{")
             told = (await app.inbox(ADA).get(call)).will_not_run
-            assert told is not None and "it is not known whether" in told
+            assert told is not None and "still valid is unknown" in told
             assert isinstance((await app.inbox(ADA).approve(call)).result, Pending)
             assert not place.effects()
             file.write_bytes(whole)

@@ -70,11 +70,11 @@ _CHILD = """
 import asyncio, json, sys
 from pathlib import Path
 from ferrule.testing import FakeClock
-from tests.infra.credentials.oauth_setup import bench, public
+from tests.infra.credentials.oauth_setup import make_public_provider, oauth_setup
 
 async def main():
     clock = FakeClock("2026-01-31T13:30:00Z")
-    async with bench(Path(sys.argv[1]), {"acme": public(sys.argv[2])}, clock) as here:
+    async with oauth_setup(Path(sys.argv[1]), {"acme": make_public_provider(sys.argv[2])}, clock) as here:
         print("ready", flush=True)
         sys.stdin.readline()
         print(json.dumps(await here.tokens.token("acme", "alice", ["read"])), flush=True)
