@@ -207,6 +207,7 @@ class Access:
             return None
         finally:
             self._remove_expired_codes()
+        # abs(): after the clock was set back a code must not be valid for longer than it was meant to.
         return secret if abs(self._clock() - made_at) < CODE_SECONDS else None
 
     def _remove_expired_codes(self) -> None:

@@ -39,6 +39,7 @@ class KeyUse:
             with lock_file(self._folder / USE_LOCK):
                 known = self.times()
                 for token_id, at in used.items():
+                    # All in one format and in UTC, so the later text is the greater one.
                     known[token_id] = max(format_moment(at), known.get(token_id, ""))
                 replace_private(self._folder / USE_FILE, msgspec.json.encode(known))
         except AccessError:
@@ -57,4 +58,5 @@ def lock_file(file: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
+        # This ends the lock. The file stays: after a removal two processes could lock two files of this name.
         os.close(descriptor)

@@ -81,6 +81,7 @@ class Token(KeyLimits, frozen=True, kw_only=True):
         is_new, is_old = hmac.compare_digest(digest, self.digest), hmac.compare_digest(digest, self.previous or "")
         if self.revoked is not None or not (is_new or is_old):
             raise InvalidToken
+        # A previous secret without an end of its own has ended: `created` is in the past.
         ends = [text for text in (self.expires, None if is_new else self.previous_until or self.created) if text]
         return min(map(parse_moment, ends), default=None)
 
@@ -132,6 +133,7 @@ def make_secret(token_id: str) -> str:
 
 def read_token_id(secret: str) -> str:
     """Returns the token id that a secret contains; empty when it contains none."""
+    # Three parts at most: the random one may have underscores in it.
     parts = secret.split("_", 2)
     return parts[1] if len(parts) == 3 and parts[0] == _PREFIX else ""
 
@@ -156,6 +158,7 @@ def is_token(text: str) -> bool:
 
 def hash_secret(secret: str) -> str:
     """Returns the hash of a secret, as it is stored."""
+    # surrogatepass: environments may hold bytes that are no UTF-8; such a secret is refused, and raises nothing here.
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

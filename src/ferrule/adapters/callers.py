@@ -208,6 +208,7 @@ class HttpCaller(Caller):
                     if _has_ended(state) or not wait_seconds:
                         return state
                     if not identity:
+                        # From the first wait on: the time a tool takes to run is not part of the wait for a person.
                         until = loop.time() + wait_seconds
                         patience.reschedule(until)
                     identity = str(state.get("invocation_id", ""))
@@ -316,6 +317,7 @@ async def _read_events(answer: Response) -> AsyncGenerator[_Event, None]:
 async def _read_state(answer: Response) -> CallState:
     """Reads the server's response. Raises CallError for a request that it refused."""
     said = _decode_object(await answer.read(_MOST_BYTES))
+    # The problem of a refused call carries its whole result, which says more than the problem.
     if answer.status >= 400 and "result" not in said:
         raise _make_refusal(answer, said)
     return {**said, "http_status": answer.status}

@@ -38,6 +38,7 @@ class _Line:
         turnstile = self._turnstile
         self.running -= 1
         turnstile.running -= 1
+        # It left the turns when it had all its own places, and now has room for one more.
         if self.waiting:
             self.take_turns()
         if turnstile.turns:

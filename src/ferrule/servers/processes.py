@@ -52,6 +52,8 @@ class ServerProcesses:
     def _start_process(self) -> None:
         number = self._listening.fileno()
         words = [sys.executable, "-m", "ferrule", "serve", *self._arguments, "--processes", "1", "--fd", str(number)]
+        # A session of its own: Ctrl-C would reach a process in our group too, and the SIGTERM we send
+        # would then be its second signal, which ends calls in flight.
         process = subprocess.Popen(words, pass_fds=[number], start_new_session=True, preexec_fn=self._tie_to_parent)
         self._began[process] = time.monotonic()
 

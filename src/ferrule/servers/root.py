@@ -107,6 +107,7 @@ class Root:
         response: Response | None
         try:
             for_browsers = self._edge.gate.admit(request)
+            # Browsers send preflights without a credential, so they are answered before anybody asks for one.
             asked = answer_preflight(request) if for_browsers and request.method == "OPTIONS" else None
             response = asked or self._route(request)
         except Exception as error:
@@ -169,6 +170,7 @@ class Root:
         if error.scopes and not error.challenge:
             error.challenge = self._edge.gate.challenge(request, error.scopes)
         endpoint = self._find(request.path)
+        # In the words of the path's protocol: an MCP client can show a JSON-RPC error, not problem details.
         encode = encode_refusal if endpoint is None or isinstance(endpoint, _Open) else endpoint.encode_refusal
         answer = encode(error, request_id)
         answer.headers += (*_headers_of(error), (b"x-request-id", request_id.encode()))

@@ -117,6 +117,7 @@ async def serve_http(
             patience = f"calls in flight get up to {settings.shutdown_seconds:g} s; once more ends them now"
             notice = asyncio.get_running_loop().call_later(_SILENT_SECONDS, _log.warning, "stopping: %s", patience)
             until = asyncio.get_running_loop().time() + settings.shutdown_seconds
+            # Streams first: they never end by themselves, and aclose waits for every connection.
             await edge.end_streams()
             await server.aclose(settings.shutdown_seconds)
             await app.services.live.wait_until_idle(

@@ -214,6 +214,7 @@ def choose_media_type(request: HttpRequest, offered: tuple[str, ...]) -> str | N
         fits = [
             (rank, quality) for name, rank, quality in ranges if name in (kind, f"{kind.partition('/')[0]}/*", "*/*")
         ]
+        # The most specific range decides, even where a wildcard has a higher quality (RFC 9110, 12.5.1).
         rank, quality = max(fits, default=(0, 0.0))
         if quality > 0 and (best is None or (quality, rank) > best[:2]):
             best = (quality, rank, kind)

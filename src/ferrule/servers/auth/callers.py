@@ -118,6 +118,7 @@ def apply_grants(
         if grant.refuse:
             detail = f"{principal}, whom a grant of [[serve.grants]] refuses"
             raise Refused(403, "this credential may not be used here", detail=detail)
+        # Grants only fill in: a line in the settings must not widen a key that is bound already.
         return KeyLimits(
             tenant=said.tenant or grant.tenant or None,
             agent=said.agent or grant.agent or None,

@@ -77,6 +77,7 @@ class Watch:
             state = self._seen
         is_changed, self._seen, now = state != self._seen, state, self._clock()
         for request, opened in list(self._opened.items()):
+            # An expired key does not stand either, but its requests keep the grace time; a revoked one ends its own now.
             is_over = now >= opened.ends + self._grace_seconds
             if is_over or (is_changed and opened.secret and now < opened.ends and not self._stands(opened)):
                 del self._opened[request]
@@ -205,6 +206,7 @@ class GuardedGate:
         if state != self._state:
             self._known.clear()
             self._state = state
+        # Only after a look that worked: while the keys cannot be read, every request looks again and is refused.
         self._looked_at = now
 
     def challenge(self, request: HttpRequest, scopes: Sequence[str]) -> str:
@@ -234,6 +236,7 @@ class GuardedGate:
             raise self._demand_credential(request)
         if not secret or " " in secret:
             raise self._refuse_header(request)
+        # Our own keys are recognized by their form, so none of them is ever taken for an issuer's token.
         if self._issuers is None or is_token(secret):
             return self._key(secret, request)
         try:

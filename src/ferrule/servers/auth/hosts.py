@@ -89,6 +89,7 @@ class Door:
             detail = f"a request for the Host {host.decode('latin-1')[:100]!r}, which [serve] hosts does not name"
             raise Refused(421, "this server does not answer to that Host; name it in hosts of [serve]", detail=detail)
         if origin is not None:
+            # Not remembered as admitted: with an Origin the answer needs headers of its own.
             return self._find_cors_headers(origin, host)
         if site is not None and site not in _QUIET_SITES and request.header(b"sec-fetch-mode") != "navigate":
             # Images and scripts that another page embeds are requested without an Origin; only this header shows them.

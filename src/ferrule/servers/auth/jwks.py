@@ -121,6 +121,7 @@ class IssuerKeys:
             self._asked_at = self._tick()
             self._asking = asyncio.create_task(self._load_keys())
         # Without keys no token can be checked, so wait; with them, an issuer that does not answer delays requests only briefly.
+        # wait(), because `await task` would cancel the fetch of all when one of them is cancelled.
         await asyncio.wait({self._asking}, timeout=_PATIENCE_SECONDS if self._keys else _ANSWER_SECONDS)
 
     async def _load_keys(self) -> None:
@@ -138,6 +139,7 @@ class IssuerKeys:
             _log.warning("the keys of %s could not be fetched (%s); %s", issuer, error or "it takes too long", kept)
             return
         self._good_until = self._tick() + KEPT_SECONDS
+        # `changed` makes the gate forget every caller, so it is called for other keys only, not for each fetch.
         if written != self._digest:
             self._keys, self._digest = keys, written
             self._changed()

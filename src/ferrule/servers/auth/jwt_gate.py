@@ -26,6 +26,7 @@ _log = logging.getLogger("ferrule.serve")
 _LONGEST = 16 * 1024
 _LONGEST_NAME = 512
 _MOST_GROUPS = 500
+# A token without a kid may fit every key of its issuer, and each try costs the check of a signature.
 _MOST_TRIED = 8
 _KINDS = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
 _CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
@@ -89,6 +90,7 @@ class Issuers:
         algorithm, kid, kind = header.get("alg"), header.get("kid"), header.get("typ") or ""
         if not isinstance(algorithm, str) or not isinstance(kid, str | None) or not isinstance(kind, str):
             raise TokenRejected("its header makes no sense")
+        # Extensions that `crit` names have to be understood (RFC 7515, 4.1.11), and we know none.
         if kind.lower() not in _KINDS or "crit" in header:
             raise TokenRejected("it is another kind of token than an access token")
         return algorithm, kid
@@ -120,6 +122,7 @@ class Issuers:
                     options={"require": ["exp", "iss", "aud", issuer.principal_claim.partition(".")[0]]},
                 )
             except jwt.InvalidSignatureError as error:
+                # Without a kid several keys may fit. Anything but the signature is wrong with every one of them.
                 wrong = reason_of(error)
                 continue
             except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:

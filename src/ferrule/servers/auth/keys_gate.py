@@ -89,6 +89,7 @@ class KeyRing:
         now = self._clock()
         if self._noted.get(token_id, 0.0) <= now - COARSE_SECONDS:
             self._noted[token_id] = self._used[token_id] = now
+            # While a write is under way this use stays in `_used`, for the next write or for `aclose`.
             if self._writing is None or self._writing.done():
                 self._writing = asyncio.get_running_loop().run_in_executor(None, self._write)
         return self._noted[token_id] + COARSE_SECONDS

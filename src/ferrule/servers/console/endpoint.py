@@ -98,6 +98,7 @@ class ConsoleEndpoint:
         """Raises Refused for requests from other sites. They may link to the console and no more, even those that
         `origins` lets call the API.
         """
+        # `admit` gives headers only to pages of other origins that may call the API.
         is_foreign = bool(self._edge.gate.admit(request))
         if request.method not in ("GET", "HEAD"):
             is_foreign |= (request.header(b"sec-fetch-site") or "none") not in _OWN_SITES

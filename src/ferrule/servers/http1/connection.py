@@ -107,6 +107,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             request.lose()
         self._waiting.clear()
         self.reader.close()
+        # Before resume_writing, which wakes a waiting task: nothing may be scheduled for a client that is gone.
         self._is_over = True
         self.resume_writing()
 
@@ -135,6 +136,7 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Takes so many bytes, which were read into the buffer."""
+        # A copy: the next read of any connection overwrites the shared buffer.
         self.data_received(self._buffer[:nbytes].tobytes())
 
     def data_received(self, data: bytes) -> None:
@@ -320,6 +322,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         """Another part of the answer; waits while the client does not keep up."""
         if request.method == "HEAD":
             return
+        # An empty chunk is the end of a chunked body, so an empty part must not become one.
         data = b"%x\r\n%b\r\n" % (len(part), part) if part and request.is_chunked else part
         self.write(data + b"0\r\n\r\n" if is_last and request.is_chunked else data)
         if self._drained is not None:
@@ -371,6 +374,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._failure = status
         broken, self.reader.incoming = self.reader.incoming, None
         if broken is not None:
+            # Wakes whoever reads its body: the rest will not come.
             broken.lose()
             if broken in self._waiting:
                 self._waiting.remove(broken)
@@ -391,11 +395,14 @@ class ServerConnection(asyncio.BufferedProtocol):
         if is_silent or self._transport.is_closing() or not self._transport.can_write_eof():
             self._close()
             return
+        # Any failure makes `data_received` throw away what still comes.
         self._failure = self._failure or 400
         self._left_bytes = _LINGER_BYTES
         # Whoever has not read the answer yet is given the time to.
         self._until = _NEVER if self._drained is not None else self._loop.time() + _LINGER_SECONDS
         self._is_body_held = False
+        # Only our half is closed, and reading goes on: unread bytes would make the system reset the connection,
+        # and the client would lose the answer.
         self._transport.write_eof()
         self._resume()
 
@@ -420,8 +427,10 @@ class ServerConnection(asyncio.BufferedProtocol):
         elif self._left_bytes is not None or self._transport.is_closing():
             self._transport.abort()
         elif is_asking:
+            # Amid another answer a 408 would be read as part of that one.
             if self._drained is None and self._current is None:
                 self.write(refusal_text(408))
+            # close() waits until the client has read everything; one that does not read never lets it end.
             self._transport.abort() if self._drained is not None else self._close()
         elif self._drained is None:
             self._close()

@@ -41,6 +41,7 @@ def remember(heads: dict[bytes, KnownHead], data: bytes, request: Http1Request |
     if (
         request is None
         or end > _LONGEST_HEAD
+        # Also refuses several requests that came together: `request` is the last of them, `end` belongs to the first.
         or request.size != len(data) - end
         or request.expects
         or not request.is_chunked
@@ -49,6 +50,7 @@ def remember(heads: dict[bytes, KnownHead], data: bytes, request: Http1Request |
         return
     if len(heads) >= _HEADS_KEPT:
         del heads[next(iter(heads))]
+    # Set before the request is answered: the gate and MCP leave here what follows from this head alone.
     request.seen = {}
     heads[data[:end]] = KnownHead(
         request.method, request.path, request.query, request.headers, request.seen, request.size
@@ -232,6 +234,7 @@ class RequestReader:
 
     def on_headers_complete(self) -> None:
         """Ends the head."""
+        # The made-up head of `_feed`: the request itself has begun already.
         if self._declined is not None:
             self.incoming, self._declined = self._declined, None
             self.incoming.is_complete = False
@@ -278,6 +281,7 @@ class RequestReader:
         request, self.incoming = self.incoming, None
         self._unread_bytes = 0
         self._is_between = request is not None and request.is_kept
+        # Trailers. Left here, they would look to `expire` like a head that is still coming.
         if self.headers:
             self.headers = []
         if request is not None and self._owner is not None:

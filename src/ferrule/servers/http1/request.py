@@ -100,6 +100,7 @@ class Http1Request(HttpRequest):
             length = self.header(b"content-length")
             if length is not None and length.isdecimal() and (len(length) > LONGEST_LENGTH or int(length) > limit):
                 raise TooLarge
+            # Only when the body is read: nobody is asked for one before it is known who sends it.
             if self.expects:
                 self.expects = False
                 self._connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")

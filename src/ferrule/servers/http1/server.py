@@ -58,6 +58,7 @@ class HttpServer:
             idle = next((one for one in self.connections if one.is_idle), None)
             if idle is None:
                 return False
+            # abort() reports the loss in a later turn; until then the connection would still count.
             del self.connections[idle]
             idle.abort()
         self.connections[connection] = None
@@ -76,6 +77,7 @@ class HttpServer:
     def _turn(self) -> None:
         """Answers all scheduled connections, and writes to them afterwards. Alternating costs more: each system call
         evicts our work from the processor's caches."""
+        # Taken first: what is scheduled meanwhile belongs to the next turn.
         asking, self._asking = self._asking, []
         for begin in range(0, len(asking), _TOGETHER):
             some = asking[begin : begin + _TOGETHER]

@@ -122,6 +122,7 @@ class CallerTools:
         for handle, pinned in zip(self._handles, (None, *pins), strict=True):
             for item in self._visible_versions(handle, pinned):
                 found[item.entry.tool.tool_id].append(item)
+        # Among this caller's tools only: a suffix must not tell of a tool that the caller cannot see.
         ids = _make_distinct_ids(found)
         self._items = {ids[tool_id]: _index_by_version(items) for tool_id, items in found.items()}
         self._names = _make_distinct_names(self._items)

@@ -239,6 +239,7 @@ class OxpCalls:
         self, caller: Caller, item: ToolVersion, request: OxpCallRequest, call_id: str, handed: CallSecrets
     ) -> Result | Pending:
         options = RunOptions(
+            # No version in it: a client that repeats a call after an upgrade gets the answer, and runs nothing again.
             idempotency_key=f"oxp {caller.identity.principal} {call_id}",
             native_call_id=call_id,
             trace_id=request.trace_id or None,

@@ -42,6 +42,7 @@ def find_refusal(result: Result) -> OxpBadRequest | None:
         missing = result.structured_content
         more = {"missing_requirements": missing} if isinstance(missing, dict) else {}
         return OxpBadRequest(error.message, **more)
+    # The system behind the tool said so: the call ran, whatever the class is.
     if error.native_error_ref is not None:
         return None
     if error.error_code in _LATER and error.error_class == "dependency_unavailable":

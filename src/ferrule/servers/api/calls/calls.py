@@ -157,6 +157,7 @@ async def _call_later(ask: Ask, surface: Awaitable[SurfaceHandle]) -> AnyReply:
 def _call_on_surface(ask: Ask, surface: SurfaceHandle) -> AnyReply | Awaitable[AnyReply]:
     body, preference = ask.body(CallBody), ask.preference
     if ask.wants_events:
+        # Before anything is called: a client that is refused its stream must not have made the call.
         ask.background.require_stream_slot(ask.caller)
     load_deferred_tool(surface, body)
     chosen: JsonObject = {
@@ -219,6 +220,7 @@ async def _call_in_background(ask: Ask, surface: SurfaceHandle, chosen: JsonObje
     outcome = await _wait_for_outcome(ask, surface, run, ending, preference)
     if key is not None and isinstance(outcome, Pending) and not ending.done():
         outcome = await _wait_for_duplicate(run, ending) or outcome
+    # A duplicate gets the outcome of the first call, with that one's id.
     is_replayed = outcome.invocation_id != run.invocation_ids[0]
     return _reply(surface, body, outcome, preference, (_REPLAYED,) if is_replayed else ())
 
@@ -316,6 +318,7 @@ def _stream(
     invocation_id, preference = run.invocation_ids[0], ask.preference
 
     async def final() -> Result | Pending | None:
+        # Shielded: a client that closes its stream must not cancel the call by that.
         outcome = await asyncio.shield(ending)
         if isinstance(outcome, Pending):  # its progress reported the wait, and it may have ended since
             outcome = await surface.result(outcome.invocation_id) or outcome

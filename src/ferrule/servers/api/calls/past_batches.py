@@ -187,6 +187,7 @@ async def _find_batches(ask: Ask, wanted: BatchQuery) -> tuple[dict[str, list[St
             place = _find_visible_membership(ask, row)
             if place is not None:
                 if place.batch_id not in named and len(named) >= wanted.limit:
+                    # The cursor is exclusive, and this row belongs to the next page.
                     return named, row.seq + 1
                 named.setdefault(place.batch_id, []).append(row)
             top = row.seq
@@ -245,6 +246,7 @@ async def _search_batch(ask: Ask, surface: Surface | None, batch_id: str, most_r
         return []
     after = await store.seq_at(began) - 1
     calls: dict[str, _BatchCall] = {}
+    # Calls are recorded soon after their batch began, so a look near its beginning nearly always finds all of them.
     for most in dict.fromkeys((min(_NEAR_ROWS, most_rows), most_rows)):
         for rows in await find_calls_holding(store, batch_id.encode(), after=after, most_rows=most):
             place = read_membership([row.segment().notes for row in rows])

@@ -258,6 +258,7 @@ async def _load_surface(
     app = ask.edge.app
     request = make_surface_request(one.kind, one.id, principal=principal or "somebody", tenant=tenant or DEFAULT_TENANT)
     off = ",".join(switch.tool_id for switch in await app.store.list_disabled())
+    # With the tools that are switched off: a switch changes surfaces, and neither of the digests.
     key, now = (request_key(request), app.catalog.digest, app.policy.digest, off), time.monotonic()
     cache = _surfaces.setdefault(ask.edge, {})
     known = cache.pop(key, None)
@@ -266,6 +267,7 @@ async def _load_surface(
             known = _CachedSurface(await app.preview(request), now)
         except SurfaceError as error:
             return None, str(error)
+    # Taken out above and put back: the least recently used surface comes first.
     cache[key] = known
     while len(cache) > 1 and (len(cache) > _KEPT or sum(len(one.entries) for one in cache.values()) > _ENTRIES):
         del cache[next(iter(cache))]

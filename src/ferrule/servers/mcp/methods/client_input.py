@@ -239,6 +239,7 @@ def may_be_asked(exchange: Exchange, pending: Pending) -> bool:
         pending.state == "awaiting_approval"
         and exchange.caller.identity.channel in pending.channels
         and "elicitation" in exchange.client
+        # Elicitation came with 2025-06-18.
         and exchange.revision != "2025-03-26"
     )
 

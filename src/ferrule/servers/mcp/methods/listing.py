@@ -104,6 +104,7 @@ class Lists:
         if at.view == listing.fingerprint[:8] and at.start % size == 0 and at.start // size < len(listing.pages):
             return listing.pages[at.start // size]
         # The list has changed since the cursor was made: go on after the item it names (MCP-168).
+        # The cursor only says where to go on; the page is made of what its caller sees now.
         every = items()
         return self._encode_page(exchange, kind, every, listing.starts.get(at.after, at.start), listing.fingerprint)
 

@@ -89,6 +89,7 @@ async def read_stored(exchange: Exchange, uri: str) -> JsonObject:
     content: JsonObject = {"uri": uri, "mimeType": kept.media_type}
     text = _decode_text(data, asked.offset, kept) if _is_text(kept.media_type) else None
     if text is not None:
+        # Less than was read where the range cut a character in two: the next range begins with it.
         content["text"], read = text, len(text.encode())
     else:
         content["blob"], read = b64encode(data).decode(), len(data)

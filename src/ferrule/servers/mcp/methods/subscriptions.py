@@ -101,6 +101,7 @@ async def listen(exchange: Exchange, params: bytes) -> JsonObject:
     kinds = frozenset(kind for kind in ("tools", "prompts", "resources") if _is_told(exchange, wanted, kind))
     hub, mailbox = get_hub(exchange.server), Mailbox()
     free = hub.take_stream_slot(exchange.caller)
+    # Before the acknowledgement: the mailbox keeps what changes while that is sent.
     listener = hub.listen(exchange, mailbox.put, kinds=kinds, uris=set(uris), ended=mailbox.end)
     following: asyncio.Task[None] | None = None
     tag = {META_SUBSCRIPTION: exchange.request_id}

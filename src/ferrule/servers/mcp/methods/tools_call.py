@@ -97,6 +97,7 @@ async def _find_and_call(exchange: Exchange, asked: CallParams, arguments: bytes
     """Finds the tool that a client means, and calls it. Raises RpcError for what it may not know of (hidden is unknown)."""
     if not asked.name:
         raise RpcError(INVALID_PARAMS, "params.name has to say which tool is called")
+    # A tool of the workspace that has this name comes first.
     if asked.name == LOOKUP and exchange.surface.surface.find(LOOKUP) is None:
         return await look_up(exchange, arguments)
     await exchange.surface.refresh()
@@ -164,6 +165,7 @@ def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
             started = _start_with_options(call, use, teller)
         else:
             started = exchange.surface.start(callee.name, call.arguments, is_current=call.is_current)
+        # Of a tool that requires tasks even a call that has ended already gives a handle.
         if isinstance(started, Result) and teller is None and use != "required":
             result = encode_result(call, started)
             leave()
@@ -247,6 +249,7 @@ async def _take_answers(call: ToolCall) -> Outcome:
     if not isinstance(given, dict):
         raise RpcError(INVALID_PARAMS, f"params.inputResponses.{client_input.KEY} is an object")
     outcome = await client_input.apply_decision(exchange, pending, state.seen, given)
+    # Without channels, so that the client is not asked again at once what it has just left open.
     return msgspec.structs.replace(outcome, channels=()) if isinstance(outcome, Pending) else outcome
 
 

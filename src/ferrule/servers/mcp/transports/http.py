@@ -103,6 +103,7 @@ class McpEndpoint:
         if head.twice is not None:
             return _refuse(mismatch(f"the header {head.twice.decode()} is sent more than once"), body)
         is_modern = head.is_modern
+        # A look for the bytes is much cheaper than decoding, and nearly every body of a session lacks them.
         if not is_modern and _MARK in body:
             said = _version_in(body)
             if said is not None and head.version is None:

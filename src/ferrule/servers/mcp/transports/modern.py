@@ -106,6 +106,7 @@ def _check_headers(exchange: Exchange, head: McpHead, message: Message, params: 
     """Raises RpcError for a request that is not what its headers say, or cannot be served, in the order of MCP-55."""
     version, method = exchange.meta.version, message.method
     said = (version, method, params.name, params.uri, params.task_id)
+    # A remembered head has agreed with a message of the same method and name before.
     if said != head.agreed:
         name = _find_repeated_name(method, params)
         if name is params.task_id and NAME not in head.headers and not exchange.server.settings.task_names:
@@ -193,6 +194,7 @@ async def _wait_for(
     try:
         answered = await work
     except asyncio.CancelledError:
+        # Our own watch cancelled this task (`HttpBack`); any other cancellation is not ours to answer.
         if back.is_gone:
             raise ClientGone from None
         raise

@@ -109,6 +109,7 @@ class Pipe:
             self._pause()
             self.ended.set()
             return
+        # Answers to the lines of one read are written together, by the flush below.
         self._is_taking = True
         try:
             self._split(data)
@@ -153,6 +154,7 @@ class Pipe:
         self._ready.append(b"")
         data = b"\n".join(self._ready)
         self._ready = []
+        # Never past what still waits: that may end in the middle of a line.
         if self._unsent:
             self._unsent += data
             return
@@ -175,6 +177,7 @@ class Pipe:
         del self._unsent[: self._write(self._unsent)]  # from the front: what is left is not copied
         if not self._unsent:
             self._loop.remove_writer(self._write_to)
+        # Half of the limit, so that reading does not stop and start with every write.
         if len(self._unsent) > _MOST_UNSENT // 2 and not self.ended.is_set():
             return
         waiters, self._waiters = self._waiters, []

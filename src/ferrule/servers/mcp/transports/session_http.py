@@ -165,6 +165,7 @@ class SessionEndpoint:
         try:
             revision, client = read_initialize(message)
         except RpcError as error:
+            # 200 all the same: sessions tell errors of a message in the body (MCP-76).
             return HttpAnswer(200, error_text(message.id, error), [JSON])
         session = self.store.open(caller, revision, client)
         try:
@@ -199,6 +200,7 @@ class SessionEndpoint:
                 None, RpcError(INVALID_REQUEST, "the session has a stream of its own open", status=409)
             )
         free = get_hub(self.server).take_stream_slot(caller)
+        # Attached before anything is awaited, so that a second GET finds it and gets the 409 above.
         reader = own.read(own.sent)
         try:
             await self._follow_changes(session, caller)

@@ -73,6 +73,7 @@ class SessionIds:
     def make(self, caller: Caller, revision: str, client: frozenset[str], run_id: str) -> str:
         """Returns a new id: visible ASCII, and unguessable (MCP-72)."""
         facts = SessionFacts(revision, tuple(sorted(client)), run_id, self._clock())
+        # The caller is authenticated data, not content: with another credential the id does not open at all.
         nonce = os.urandom(_NONCE_BYTES)
         sealed = self._cipher.encrypt(nonce, msgspec.msgpack.encode(facts), _encode_caller(caller))
         return urlsafe_b64encode(nonce + sealed).decode().rstrip("=")
@@ -134,6 +135,7 @@ class SessionIds:
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             used.touch()
+            # Set by hand: a process tells its own note from those of others by the exact time.
             os.utime(used, ns=(now, now))
         self._tidy_later()
         return now

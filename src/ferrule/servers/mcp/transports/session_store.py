@@ -119,6 +119,7 @@ class SessionStore:
         session = self._add(session_id, caller, facts.revision, frozenset(facts.client), facts.run_id)
         session.stamp = stamp
         session.note_at = session.used_at + self._ids.seconds_until_note(facts)
+        # Its client told that to the process which began the session, and does not repeat it.
         session.is_initialized = True
         return session
 
@@ -137,6 +138,7 @@ class SessionStore:
             return None
         if now - session.used_at > self._idle_seconds and self._is_idle(session, now, self._idle_seconds):
             self.end(session)
+            # Not simply None: `_adopt` leaves the mark. No other process may take up what this client is told is gone.
             return self._adopt(session_id, caller)
         self._use(session, now)
         # Moves it to the end: the least recently used comes first.

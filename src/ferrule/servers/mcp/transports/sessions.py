@@ -78,6 +78,7 @@ class OpenRequests:
 
     def cancel(self, request_id: object) -> None:
         """Stops a request; nothing is sent for it any more (MCP-173). Ignores requests that are not in flight."""
+        # type(), not isinstance(): True would find the request 1, and a list cannot be looked up.
         task = self.answering.get(request_id) if type(request_id) is str or type(request_id) is int else None
         if task is not None and task not in self._dropped:
             self._dropped.add(task)
@@ -184,6 +185,7 @@ class McpSession:
         a request names another; tools it loaded stay loaded. Raises Refused."""
         if run_id:
             return edge.surface(caller, run_id, "mcp")
+        # A session is found by its credential alone; the caller behind that may have got other scopes or grants since.
         handle = self.current if caller is self.caller or caller == self.caller else None
         if handle is not None and handle.is_current:
             return handle

@@ -96,6 +96,7 @@ class StdioConversation:
         """Takes several messages in one line (MCP-21). Raises RpcError."""
         messages = read_batch(line, self._session.revision if self._session is not None else None, self._depth)
         asked = [message for message in messages if message.kind == "request"]
+        # All ids before anything is done: a batch is refused whole or not at all.
         for message in asked:
             self._refuse_in_use(message.id)
         for message in messages:
@@ -143,6 +144,7 @@ class StdioConversation:
             finish(answered.text)
         elif message.method == "initialize":  # the one request that cannot be cancelled (MCP-94)
             self._handshake = self._loop.create_task(answered, context=context)
+            # Added before any line waits for it, so the response is sent before the lines behind it are taken.
             self._handshake.add_done_callback(self._end_handshake)
         else:
             self.underway.start(message.id, answered, context, finish)
@@ -207,6 +209,7 @@ class StdioConversation:
             )
             result = encode(encode_initialize(exchange))
             if self._session is not None:
+                # This also stops requests in flight: the sessions of a pipe share `underway`.
                 await self._session.aclose()
             self._session = session
             return RpcAnswer(result_text(message.id, result))

@@ -104,6 +104,7 @@ async def serve_stdio(path: str | Path, settings: ServeSettings, begun: Callable
             await pipe.ended.wait()
             watching.cancel()
             await reloading.aclose()
+            # Subscriptions end here: as requests in flight they would make the wait below last its whole time.
             await edge.aclose()
             await conversation.wait_until_idle(_GRACE_SECONDS)
             await conversation.aclose()

@@ -82,6 +82,7 @@ class EventStream:
         """Attaches a connection to the stream, after an event, and releases an earlier one. `seconds`: how long it may
         stay; 0: until the stream ends."""
         if self.reader is not None:
+            # The earlier connection may be dead without knowing it, so whoever comes back takes over.
             self.reader.leave()
         self.reader = StreamReader(self, after, seconds)
         return self.reader
@@ -166,6 +167,7 @@ class StreamReader:
         finally:
             timer.cancel()
             self._waiter = None
+        # Woken before its time, there is something to look at, if only the end of the stream.
         return is_due or self._is_over or self._stream.last > self._at or self._loop.time() - before < within
 
 

@@ -90,6 +90,7 @@ class Message(msgspec.Struct, gc=False):
         """The kind of message. Raises RpcError for what is no JSON-RPC message, bad ids included (MCP-16, MCP-24)."""
         if self.jsonrpc != "2.0":
             raise RpcError(INVALID_REQUEST, 'a message says "jsonrpc": "2.0"')
+        # type(), not isinstance(): `true` is no id, although Python calls it an int.
         id_kind, is_method = type(self.id), type(self.method) is str
         is_named = id_kind is int or id_kind is str
         if is_method and is_named:
@@ -128,6 +129,7 @@ def read_message(body: bytes, depth: int = DEPTH) -> Message:
     """Reads one message, whatever wire it came by. Raises RpcError for what is no JSON, too deep, no message, or says its id,
     method or parameters twice; `refuse_doubled_params` looks inside of the parameters."""
     try:
+        # msgspec keeps members as `Raw` without checking that their bytes are UTF-8.
         if not body.isascii():
             body.decode()
         if body.count(b"{") + body.count(b"[") > depth and is_deeper(body, depth):  # most messages are not asked about
@@ -148,6 +150,7 @@ def read_message(body: bytes, depth: int = DEPTH) -> Message:
 
 
 def _may_say_twice(body: bytes) -> bool:
+    # 92 is a backslash: a name that is written with escapes hides from the counts.
     return 92 in body or body.count(b'"id"') > 1 or body.count(b'"method"') > 1 or body.count(b'"params"') > 1
 
 
@@ -267,6 +270,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> None:
         seen.add(name)
 
 
+# `len` instead of int and float: nobody looks at the numbers, and int() refuses very long ones.
 _look_for_doubles = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=len, parse_float=len, strict=False).decode
 
 
