@@ -62,6 +62,7 @@ def build_key_conflict(holder: str) -> Stop:
 def count_call(call: Call) -> Stop | None:
     """Counts a call in its session's run, once; returns a stop when the limit is reached."""
     entry, surface = call.prepared.require_entry(), call.session.surface
+    # A `queued` row is written before the call has its turn, and calls are counted when they have it.
     is_counted = call.recorded is not None and call.recorded.mark_state != "queued"
     if is_counted or surface.request.is_shared_run:
         return None

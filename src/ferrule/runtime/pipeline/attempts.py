@@ -66,6 +66,7 @@ async def retry_failed(call: Call, services: Services, context: Context, failed:
             raise failed
         waited += following.wait_seconds
         number, started = number + 1, call.offset()
+        # After the wait, in which other calls may have opened the breaker.
         _admit(call, services)
         try:
             return await _run_once(call, run, context, number)

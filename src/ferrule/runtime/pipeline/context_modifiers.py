@@ -50,6 +50,7 @@ def _has_run_alone(call: Call) -> bool:
     """Returns True when no other call ran, or could run, beside this one or the calls it is part of, from start to end."""
     place = call.flight.place
     if place is None:
+        # A call without a place slipped in, and only its lane's own count knows whether others ran beside it.
         return not call.session.lane.is_crowded
     places = (place, *place.iter_ancestors())
     return all(each.state == "running" and (each.is_exclusive or not each.lane.is_crowded) for each in places)

@@ -101,6 +101,7 @@ AFTER_REPLY = _build_plan((0, 7, 8, 9, 10, 11, 12))
 """The plan of a call whose tool waited for a reply."""
 _FROM_PERMISSION = _build_plan(range(6, 13))
 """The plan of a call whose approval lapsed while it waited for its turn."""
+# Without output there is nothing to map; only a tool that ran has post hooks, which hear of failures too.
 _CLOSING_NEVER_RAN = ALL_PHASES.closing[2:]
 _CLOSING_FAILED = ALL_PHASES.closing[1:]
 _tool_plans: dict[int, PhasePlan] = {}
@@ -147,10 +148,12 @@ def _advance(
         try:
             step = phase(call, services)
         except BaseException as error:
+            # A tool's first step runs in here: even its SystemExit may only end its call; Ctrl-C is raised again.
             step = _stop_for_crash(call, services, number, error)
         if step is not None:
             if not isinstance(step, _STEPS):
                 return _drive_on(call, services, plan, number, step)
+            # Time and phase in one number: thirteen phases fit in four bits, and a call makes no object for each.
             phases.append((tick() - origin) << 4 | number)
             return _take_step(call, services, step)
         if is_noted:
@@ -180,6 +183,7 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
     flight = call.flight
     live, is_executing = flight.live, number == _EXECUTE
     if live is None and not is_executing:
+        # `execute` puts its call in flight by itself, and only when the tool does not answer in its first step.
         live = services.live.add(call, services)
     if live is not None and live.task is None:
         live.task = asyncio.current_task()
@@ -200,6 +204,7 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
         if _is_cancelled():
             await _detach(call, services, number)
             raise
+        # Only something the phase awaited was cancelled, not the call's own task: its caller gets a result.
         return _stop_for_crash(call, services, number, error)
     except BaseException as error:
         return _stop_for_crash(call, services, number, error)
@@ -217,6 +222,7 @@ def _begin_in_flight(call: Call, live: LiveCall) -> Stop | None:
     live.stage = "opening"
     if live.cancel is None:
         return None
+    # `resolve_tool` does not run for this call, and the closing phases need a tool.
     call.prepared = call.session.prepared.get(call.tool_name) or call.session.find(call.tool_name)
     return build_cancel_stop(call, live.cancel)
 
@@ -262,6 +268,7 @@ async def _detach(call: Call, services: Services, number: int) -> None:
     """Detaches a call whose caller went away while its tool still runs; else closes it as canceled in this phase."""
     live = call.flight.live
     if live is not None and live.detached is not None:
+        # A call that slipped in gets a place, so that it still counts in its lane while its tool runs on.
         place_of(call)
         call.flight.is_detached = True
         services.live.spawn(_finish_detached(call, services, live.detached))
@@ -308,6 +315,7 @@ def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awa
     """Follows the step with which a phase leaves the plan."""
     if isinstance(step, Stop):
         if call.ending.has_run:
+            # A timeout shorter than the tool's own says nothing about the upstream: the breaker ignores it.
             kind = "canceled" if step.error_class == "timeout" and call.is_hurried else step.error_class
             services.breakers.record_outcome(
                 call.prepared.upstream, kind, call.flight.ticket, retry_after=step.retry_after
@@ -317,6 +325,7 @@ def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awa
         release_call(call, services)
         return step
     if isinstance(step, Rejudge):
+        # The lane comes first: the call may park now, or enter it again, and a place is entered only once.
         _leave_lane(call)
         return _advance(call, services, _FROM_PERMISSION, _FROM_PERMISSION.opening)
     return _park(call, services, step) if isinstance(step, Park) else _in_background(call, services, step)
@@ -336,6 +345,7 @@ async def _wait_for_surfacing(call: Call) -> None:
             task = asyncio.current_task()
             is_ours = flight.live is not None and flight.live.absorb_cancel()
             if not is_ours and task is not None:
+                # The wait used the request up: `cancel` delivers it at the next one, `uncancel` keeps the count.
                 task.uncancel()
                 task.cancel()
 
@@ -347,6 +357,7 @@ def stop_call(call: Call, services: Services, stop: Stop) -> Result | DuplicateC
     if stop.code == KEY_CONFLICT:
         call.key = None  # the key belongs to another call, whose answer is not for this one
     closing = ALL_PHASES.closing
+    # Output that a failed tool gave takes every closing phase, like that of a success.
     if ending.output is None:
         ending.result = build_stopped_result(call, services)
         closing = _CLOSING_FAILED if ending.has_run else _CLOSING_NEVER_RAN
@@ -368,6 +379,7 @@ def _close(
         if waiting is not None:
             rest = tuple(each for each in closing if each[0] > number)
             return _close_on(call, services, number, waiting, rest)
+        # The last phase writes the row that holds these times, so its own would come too late.
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
     release_call(call, services)
@@ -394,6 +406,7 @@ async def _close_on(
     finally:
         release_call(call, services)
     if cancelled is not None:
+        # Only now: a call whose caller went away has an ending on record like any other (AT-105).
         raise cancelled
     return ended
 
@@ -417,6 +430,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
         live.note_refs()
     recorded = call.recorded
     is_input = park.waiting is not None
+    # A tool that waits for input was counted when it began; nobody is asked about a call that could not run.
     used_up = None if is_input else count_call(call)
     if used_up is not None:
         return await resolve(stop_call(call, services, used_up))

@@ -152,6 +152,7 @@ class LiveCall:
                 return
             now = services.now()
             elapsed = max(0, (now - call.created_at) // 1000)
+            # Threads report too: number and record are taken in one step, so the sequence keeps its order (AT-198).
             self.unwritten.append(progress_of(call.invocation_id, self.sequence + 1, now, elapsed, facts))
             self.sequence += 1
             self.last_progress_at = now
@@ -217,6 +218,7 @@ class LiveCall:
         if self.stage == "planned":
             self.wake()
         elif self.stage == "queued" and place is not None:
+            # Ends the wait with QueueLeft; nothing has to be cancelled.
             place.lane.leave(place)
         elif self.stage == "running":
             self._stop_tool(cancel.abort_reason)
@@ -289,6 +291,7 @@ class LiveCall:
         if self.has_ended:
             return
         if self._is_task_cancelled:
+            # Nothing waited for our cancellation any more: the caller's task must not keep it counted.
             self.absorb_cancel()
         asked, runner = self.cancel or self.given_up, self.runner
         if asked is not None:
@@ -400,6 +403,7 @@ class LiveCall:
         self._timer = None
         self.flush()
         if self.unwritten and not self.has_ended:
+            # The ledger failed: the next try comes after a second, not after the usual moment.
             self._timer = self.loop.call_later(1.0, self._flush_on_time)
 
     def _wake_watchers(self) -> None:
@@ -432,6 +436,7 @@ class InFlight:
             self._closing = asyncio.get_running_loop().create_future()
         if self._closing.done():
             waiting.close()
+            # Callers look again in a loop: without a pause they would spin while the app closes.
             await asyncio.sleep(0.01)
             return False
         task = asyncio.ensure_future(waiting)
@@ -446,6 +451,7 @@ class InFlight:
         """Adds a call."""
         live = call.flight.live = LiveCall(call, services)
         if self.is_closing:
+            # `aclose` has asked the others already; a call that begins later would be missed.
             live.cancel = Cancel("runtime_shutdown")
         self.calls[call.invocation_id] = live
         if self.pulse is not None:

@@ -112,6 +112,7 @@ class Preparation:
             idle=_find_idle_phases(
                 hooks, is_loaded=is_loaded, is_checked=is_checked, is_masked=mask is not None, is_decided=is_decided
             ),
+            # The quick path of `schedule` counts no calls, so a tool with a limit never takes it.
             turn="in_line" if not traits.is_read_only or self._is_limited(entry) else self._choose_turn(claim),
             wants_context=wants_context,
             in_place=_choose_in_place(run, retry, wants_context=wants_context) if is_stoppable_read else "never",
@@ -309,6 +310,7 @@ def _find_idle_phases(
         idle.add("pre_hooks")
         if is_decided and "permission_decision" not in hooks:
             idle.add("permission")
+        # Only without pre hooks: the phase also attaches the context that those add.
         if hooks.keys().isdisjoint(_POST_EVENTS):
             idle.add("post_hooks")
     return sum(1 << PHASES.index(name) for name in idle)

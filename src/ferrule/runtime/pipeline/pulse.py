@@ -72,6 +72,7 @@ class Pulse:
                 await asyncio.sleep(_BEAT_SECONDS)
         finally:
             self._task = None
+            # Whatever ended this task: calls in flight are never without a monitor.
             if self._calls.calls and not self._calls.is_closing:
                 self.wake()
 
@@ -105,6 +106,7 @@ class Pulse:
             live = self._calls.calls.get(row.call)
             if live is not None and live.cancel is None:
                 live.ask_to_stop(_read_cancel(row), is_told=True)
+        # The number from before the look: requests that arrived meanwhile are read next time.
         self._generation = generation
 
 
@@ -133,6 +135,7 @@ async def surface_call(live: LiveCall) -> None:
             _keep_unrecorded(call, committed.seq, "queued" if is_queued else "running", told)
     finally:
         if not is_written:
+            # Building the row has taken these out of the call; without the row they belong to the next one.
             call.states, call.phases = [*states, *call.states], [*phases, *call.phases]
         flight.surfacing = None
         done.set_result(None)

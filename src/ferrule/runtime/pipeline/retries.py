@@ -66,6 +66,7 @@ def decide_retry(
         return NextAttempt(None, "no_policy")
     if not _is_cured_by_time(policy, error_class, is_retryable, status, is_repeatable=is_repeatable):
         return NextAttempt(None, "not_retryable")
+    # A policy that its author wrote allows repeats; the default one only where nothing can happen twice.
     if not (is_repeatable or policy.is_written):
         return NextAttempt(None, "may_have_acted")
     if attempt >= policy.max_attempts:
@@ -79,6 +80,7 @@ def decide_retry(
     wait = min(asked + _compute_backoff(policy, attempt, chance()), left)
     if deadline is not None and now + wait >= deadline:
         return NextAttempt(None, "deadline")
+    # Last: a retry that is refused for another reason costs nothing.
     if budget is not None and not budget.spend():
         return NextAttempt(None, "budget_used_up")
     return NextAttempt(wait)

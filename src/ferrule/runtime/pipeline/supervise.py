@@ -243,6 +243,7 @@ def record_late_output(live: LiveCall, given: object) -> None:
         _log.warning("could not store the late result of %s: %s", live.call.invocation_id, type(error).__name__)
         live.record_news("late_result", facts)
         return
+    # The limit is in characters, and a character has at most four bytes.
     if len(packed) > 4 * live.services.results.max_inline_chars:
         live.record_news("late_result", {**facts, "withheld": "too_large", "size_bytes": len(packed)})
     else:

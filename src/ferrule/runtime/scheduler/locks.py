@@ -112,6 +112,7 @@ class LockTable:
         place.missing = len(place.locks)
         for name, shared in place.locks:
             key = self._get_key(name)
+            # The turns given here can only be this place's: nothing was released, so nobody before it can move up.
             key.waiting[place] = shared
             self._grant(key)
         return place.missing == 0
@@ -130,6 +131,7 @@ class LockTable:
         for name, shared in place.locks:
             key = self._get_key(name)
             if not key.admits(place, shared):
+                # Places below one holder conflict with the same others, so the head of a line decides for all.
                 anchor = next((each for each in place.iter_ancestors() if each in key.holders), None)
                 key.nested.setdefault((anchor, shared), QueueLine()).push(place)
                 return True
@@ -158,6 +160,7 @@ class LockTable:
                 key.shared -= shared
                 key.exclusive -= not shared
             elif key.waiting.pop(place, None) is None and has_turn:
+                # It neither held the lock nor stood in line: it had its turn and waited for something else.
                 key.granted_shared -= shared
                 key.granted_exclusive -= not shared
 
@@ -204,6 +207,7 @@ class LockTable:
 
 
 def _iter_nested(key: LockKey) -> Iterator[LanePlace]:
+    # A copy: the caller may put a place into another line before it asks for the next one.
     for group, line in list(key.nested.items()):
         while line.places and key.admits(line.head, group[1]):
             place = line.head
@@ -229,6 +233,7 @@ def normalize_locks(locks: Locks) -> Locks:
 
 def would_deadlock(place: LanePlace, keys: dict[str, LockKey]) -> bool:
     """Returns True when a nested place would wait, in the end, for a call that it is part of."""
+    # Calls that have not begun hold nothing, so only calls that run, and what is nested in them, can close a circle.
     line = set(place.iter_ancestors())
     seen: set[LanePlace] = set()
     stack = [place]
@@ -298,6 +303,7 @@ class SharedGates:
         freed, place.taken = place.limits[: place.taken], 0
         if place.queue is not None:
             place.queue.remove(place)
+        # All are freed before one is refilled: the next place may need several of them at once.
         for limit in freed:
             limit.running -= 1
         if place.locks:
@@ -306,6 +312,7 @@ class SharedGates:
                 if other.parent is None:
                     self._begin(other, None)
                 elif not self.locks.block(other):
+                    # A nested place passed its limits before it came to the locks; it is not counted twice.
                     self._start(other)
         for limit in freed:
             self.refill(limit)

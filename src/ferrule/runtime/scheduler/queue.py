@@ -238,6 +238,7 @@ def try_limits(place: LanePlace, freed: Limit | None) -> bool:
     """
     limits = place.limits
     if place.moves < MAX_MOVES:
+        # All or none: a slot counted for a place that still waits elsewhere would be lost to the others.
         for limit in limits:
             if limit.refuses(freed):
                 place.moves += 1

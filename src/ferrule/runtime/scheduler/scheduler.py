@@ -156,6 +156,7 @@ class Lane:
         else:
             lane._pending[place] = None  # an announced place stays where it is
             lane._advance()
+        # Checked after the attempt to start: a call that runs at once needs no room in the queue.
         if place.state == "waiting" and lane.waiting > lane.policy.max_queued:
             lane.leave(place)
             raise QueueFull(f"{lane.policy.max_queued} calls wait already; try again later")
@@ -171,12 +172,14 @@ class Lane:
             if lane._sole is place:
                 lane._sole = None
             is_waiting = place.state == "waiting"
+            # Before the state changes: `release` tells from it whether the place held its locks or waited for them.
             lane._scheduler.release(place)
         else:
             lane._pending.pop(place, None)
             is_waiting = True
         place.state = "gone"
         if len(place.limits) > 1:
+            # The last one is the lane's own, which lives as long as the lane.
             lane._scheduler.drop_limits(place.limits[:-1])
         if place.inner is not None and place.inner.is_idle:
             place.inner = None
@@ -237,6 +240,7 @@ class Lane:
         limit = self._limit
         limit.running -= 1
         self._slipped -= 1
+        # Only a call that slipped in alone can be the sole one now: exclusive places wait until none has slipped in.
         self._sole = None
         if limit.queue:
             self._scheduler.refill(limit)

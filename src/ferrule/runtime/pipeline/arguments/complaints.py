@@ -181,6 +181,7 @@ class Complaints:
         if not near:
             none = f"{_format_field(path)} fits none of its allowed forms{self._describe_sent(path, error.instance)}"
             return [Complaint(path, none)]
+        # A form whose constant differs is another form; among the rest, the fewest problems tell which was meant.
         best = min(near, key=lambda branch: (_has_other_constant(branch), len(branch)))
         return [complaint for one in best for complaint in self._list_for_error(one)]
 

@@ -152,6 +152,7 @@ async def _catch_failure(said: Awaitable[object]) -> object:
     try:
         return await said
     except BaseException as error:
+        # A task hands SystemExit to the event loop, which it would end; here it only fails the hook.
         if is_from_outside(error) and not isinstance(error, asyncio.CancelledError):
             raise
         return _FailedAnswer(_describe_error(error))

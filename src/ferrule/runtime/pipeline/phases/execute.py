@@ -47,6 +47,7 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         flight.ticket = ticket
     if call.state != "running":
         call.enter("running")
+    # Before the tool is called: whatever happens from here on, it may have acted.
     call.ending.has_run = True
     run = prepared.run
     if run is None:
@@ -119,6 +120,7 @@ def _run_first_step(
     finally:
         RUNNING.reset(before)
     if task.cancelling() != cancels:
+        # Only the tool's code ran in this step, so the request is its own, and not for whoever awaits the call.
         return _finish_after_cancel(call, task.cancelling() - cancels, step)
     return step
 

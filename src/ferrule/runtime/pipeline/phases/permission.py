@@ -35,6 +35,7 @@ def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop |
     inputs = call.inputs
     prepared = call.prepared
     if prepared.header_ruling is not None and not call.judgement.hook_permission:
+        # None where nothing changed the input, which stands for "as the one before".
         inputs.permission_input = inputs.call_input
         if not services.hooks or not find_hooks(call, services, "permission_decision"):
             return None

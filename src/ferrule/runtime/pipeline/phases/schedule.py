@@ -156,6 +156,7 @@ def _start(call: Call, services: Services) -> Stop | Awaitable[Stop | DuplicateC
     if stop is not None:
         return stop
     is_going_on = call.recorded is not None and bool(call.recorded.waiting)
+    # A tool that goes on after a reply was counted when it began.
     limits = () if is_going_on else list_shared_limits(call)
     is_behind = prepared.traits.is_read_only and services.records_behind and call.key is None
     if is_behind and call.recorded is None and not limits:
@@ -167,6 +168,7 @@ async def _record_start(
     call: Call, services: Services, limits: tuple[tuple[str, int], ...]
 ) -> Stop | DuplicateCall | None:
     """Records durably that the call is about to run; a call that loses the race returns the winner."""
+    # The row has to say `running` before the tool runs; without the row the state is taken back.
     before = (call.state, len(call.states))
     call.enter("running")
     entry = build_started_row(call, services, is_counted=bool(limits))

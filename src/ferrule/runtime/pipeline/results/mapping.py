@@ -52,6 +52,7 @@ def check_value(text: str, value: object) -> object:
     """Returns the value as plain JSON: NaN and infinity become null. Raises Unmappable when it is nested too deep."""
     if text.count("[") + text.count("{") > MAX_DEPTH and is_deep(_to_builtins(value)):
         raise Unmappable(f"gave a value that is nested more than {MAX_DEPTH} levels deep")
+    # The encoder writes NaN and infinity as null, so without a null in the text there is none to replace.
     return _replace_infinite(_to_builtins(value)) if "null" in text else value
 
 

@@ -37,6 +37,7 @@ def keep_result(call: Call, services: Services) -> Awaitable[None] | None:
     if not is_hooked and not keeper.needs_store(strategy):
         keeper.end_at_once(strategy, reason)
         return None
+    # To the end even when the caller goes away: a result that a hook would withhold must not be fetched by its key.
     return finish_uncancelled(keeper.end(strategy, reason, is_hooked=is_hooked))
 
 

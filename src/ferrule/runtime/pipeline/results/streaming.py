@@ -48,6 +48,7 @@ class TextPreview:
     def take(self, chunk: bytes) -> None:
         """Adds the next chunk."""
         if self._left > 0:
+            # A character has at most four bytes, and the decoder may hold a part of one from the chunk before.
             piece = self._decoder.decode(chunk[: 4 * self._left + 4])[: self._left]
             self._left -= len(piece)
             self._pieces.append(piece)
@@ -202,6 +203,7 @@ async def _drain_iterable(stream: Iterable[object], sink: _ChunkSink) -> None:
     try:
         await done
     finally:
+        # The thread cannot be cancelled; it looks at this between two chunks.
         sink.is_stopped = True
 
 
@@ -211,6 +213,7 @@ def _settle(done: asyncio.Future[None], error: BaseException | None) -> None:
     if error is None:
         done.set_result(None)
     else:
+        # A future refuses StopIteration.
         done.set_exception(error if not isinstance(error, StopIteration) else RuntimeError("the stream broke off"))
 
 
