@@ -128,6 +128,7 @@ class _Carrier(Coroutine[Any, Any, Any]):
             return self._context.run(self._running.throw, error)
         waited = self.send(None)
         if isinstance(error, asyncio.CancelledError) and isinstance(waited, asyncio.Future):
+            # As `Task.cancel` does: the work hears of it where it waits, and can clean up.
             waited.cancel()
             return waited
         return self._context.run(self._running.throw, error)
@@ -260,6 +261,7 @@ async def finish_uncancelled(awaitable: Awaitable[T]) -> T:
     was_asked = await _outlast(waited)
     task = asyncio.current_task()
     if was_asked and task is not None and not waited.cancelled():
+        # The wait used the request up: `cancel` delivers it at the next one, `uncancel` keeps the count.
         task.uncancel()
         task.cancel()
     return waited.result()

@@ -46,6 +46,7 @@ def make_session(env: Mapping[str, str]) -> Any:
 def find_credentials(session: Any, env: Mapping[str, str]) -> Any | None:
     """Returns the first credentials of the library's chain; None when it finds none. Blocks."""
     known = load_driver("botocore.credentials")
+    # The library's own providers read `os.environ`; those made here also see what only `.env` has (decision 0022).
     found = known.EnvProvider(environ=env).load()
     if found is not None:
         return found
@@ -217,6 +218,7 @@ class Aws:
                 code="identity_missing",
             )
         self._learn_keys(keys)
+        # Keys about to expire are not kept: the library renews them at the next request.
         return Fresh(keys, 0.0 if _expires(self._found) and self._found.refresh_needed() else _KEEP_SECONDS)
 
     def _ask_library(self) -> AwsKeys | None:

@@ -104,6 +104,7 @@ async def _run(ask: Callable[[], Awaitable[Fresh[T]]]) -> Fresh[T]:
 
 
 def _can_be_joined(task: asyncio.Task[Fresh[T]]) -> bool:
+    # A task can be awaited in its own loop only.
     return not task.done() and task.get_loop() is asyncio.get_running_loop()
 
 

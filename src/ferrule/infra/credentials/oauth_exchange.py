@@ -105,6 +105,7 @@ class TokenEndpoint:
         """Revokes the tokens at the provider (RFC 7009). Raises ExecutionFailed."""
         if at.revocation is None:
             return
+        # The refresh token first: when the second request fails, nothing can be renewed any more.
         named = [("refresh_token", grant.refresh_token), ("access_token", grant.access_token)]
         for hint, token in named:
             if token:
@@ -151,6 +152,7 @@ class TokenEndpoint:
             if method == "client_secret_post":
                 form = {**form, "client_id": provider.client_id, "client_secret": secret}
             else:
+                # RFC 6749, 2.3.1: each is form-encoded before they are joined.
                 pair = f"{quote_plus(provider.client_id)}:{quote_plus(secret)}"
                 basic = b64encode(pair.encode()).decode()
                 self._learn(f"oauth {owner.provider}", basic)

@@ -118,6 +118,7 @@ class ClientConnection(IncomingBody, asyncio.Protocol):
         self._pieces.clear()
         self._buffered = 0
         self._is_asked = False
+        # The answer may come before the whole body was sent: the rest would stand in front of the next request.
         if not self.is_complete or not self._is_kept or self._is_lost or self._upload is not None:
             self.close()
             host.give_back(None)
@@ -189,6 +190,7 @@ class ClientConnection(IncomingBody, asyncio.Protocol):
             return
         self.has_answered = True
         if self._head is None:
+            # Trailers and the sizes of chunks bring no body: uncounted, they could go on for ever.
             self._quiet += len(data)
             self._feed(data)
             if self._quiet > _LONGEST_HEAD + _BUFFERED and not self.is_complete:

@@ -142,6 +142,7 @@ def _head(method: str, target: Target, pairs: list[tuple[str, str]], length: int
     if length is None:
         lines.append("Transfer-Encoding: chunked")
     elif length or method in _WITH_LENGTH:
+        # RFC 9110, 8.6: these methods state the length of an empty body too.
         lines.append(f"Content-Length: {length}")
     lines.append("\r\n")
     text = "\r\n".join(lines)

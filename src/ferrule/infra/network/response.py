@@ -211,6 +211,7 @@ class Response:
             raise RuntimeError("the answer was read or closed before")
         decoder, size = self._decoder, 0
         try:
+            # The answer to a HEAD states the length of a body that never comes; such an answer is complete.
             if max_bytes is not None and self._read_length() > max_bytes and not self._arrival.is_complete:
                 raise TooLong(max_bytes)
             while (raw := await self._next()) is not None:

@@ -38,6 +38,7 @@ async def open_tunnel(
         secure = await loop.start_tls(transport, connection, tls, server_hostname=target.host)
         if secure is None:
             raise ConnectionAbortedError
+        # `start_tls` does not call it.
         connection.connection_made(secure)
         return connection
     except BaseException:

@@ -158,6 +158,7 @@ async def _choose_sandbox(mode: SandboxMode) -> Bubblewrap | str:
     if find_bubblewrap.cache_info().currsize:
         found = find_bubblewrap()
     else:
+        # The first look runs a real program, in a thread; later ones find its outcome cached.
         found = await asyncio.to_thread(find_bubblewrap)
     if isinstance(found, Bubblewrap) or mode == "preferred":
         return found

@@ -182,6 +182,7 @@ def _enter_folders(
         if path not in held:
             held[path] = _enter(fd, part, path)
             stack.callback(os.close, held[path])
+            # Mounted on itself, since a parent that can be renamed would uncover what is below it.
             options += ("--bind-fd", str(held[path]), path)
         fd = held[path]
     return options, fd, f"{path}/{below[-1]}"

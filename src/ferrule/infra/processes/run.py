@@ -170,9 +170,11 @@ class _Run:
             )
         )  # fmt: skip
         try:
+            # A cancelled start could leave a process that nobody knows, so the request is only noted here.
             await patience.wait(starting)
             self._transport, _ = starting.result()
         finally:
+            # As long as we hold these ends, the end of the program's output would never be seen.
             for their in theirs:
                 os.close(their)
         self._tree = ProcessTree(self._transport.get_pid(), mark=start.mark, keepers=start.keepers)

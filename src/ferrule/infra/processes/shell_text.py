@@ -140,6 +140,7 @@ class _Reader:
     def _read_quoted(self, quote: str) -> None:
         opened = self.at
         self.at += 1
+        # Quotes make a word even when nothing is between them.
         self._add("")
         self._is_quoted = True
         while self.at < len(self.text) and self.text[self.at] != quote:
@@ -206,6 +207,7 @@ class _Reader:
         closed = self.text.find("`", self.at + 1)
         end = closed if closed >= 0 else len(self.text)
         inner = self.text[self.at + 1 : end]
+        # Shells take a level of backslashes off before they read what is inside; this reader does not.
         if closed < 0 or "\\" in inner:
             self.is_certain = False
         self._read_commands(inner, 0, None)

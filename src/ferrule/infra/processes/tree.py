@@ -125,6 +125,7 @@ def _list_generations(top: int, most: int = 1000) -> list[list[Process]]:
 def _list_children(pid: int) -> Iterable[int]:
     found: list[int] = []
     try:
+        # The kernel lists a child under the thread that started it.
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
                 found += map(int, file.read().split())
@@ -155,6 +156,7 @@ def _find_marked(mark: bytes) -> list[Process]:
 def _read_stat(pid: int) -> _Stat | None:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            # From the last bracket on: the program's name stands in brackets, and may hold brackets and blanks itself.
             fields = file.read().rpartition(")")[2].split()
     except OSError:
         return None

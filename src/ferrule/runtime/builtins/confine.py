@@ -104,6 +104,7 @@ class Roots:
         """
         refuse_nonsense(path)
         clean = os.path.normpath(os.path.join(self._workspace, path))
+        # POSIX lets a path begin with two slashes, which `normpath` keeps.
         clean = "/" + clean.lstrip("/")
         if self.enter(clean) is None:
             raise self.outside(path)
@@ -176,6 +177,7 @@ class _PathWalk:
             raise self._roots.outside(self._path)
         self._root, rest = entered
         self.close()
+        # The root is walked like the rest: since `realpath`, one of its own folders may have become a link.
         self._folder = os.open("/", _FOLDER)
         for name in _parts(self._root):
             self._descend(name)
@@ -211,6 +213,7 @@ class _PathWalk:
 
     def _ascend(self) -> None:
         """Goes up by walking again from the root. A path above the root is only followed when it leads back into one."""
+        # All steps up at once: on its way back into a root the path may pass above it.
         steps = 1
         while self._todo and self._todo[0] == "..":
             self._todo.popleft()
@@ -240,6 +243,7 @@ class _PathWalk:
         except FileNotFoundError:
             if not self._makes_folders:
                 raise
+            # Another call may create it at the same moment.
             with suppress(FileExistsError):
                 os.mkdir(name, dir_fd=folder)
             found = os.open(name, _FOLDER, dir_fd=folder)
@@ -255,6 +259,7 @@ def open_regular(spot: Spot, flags: int = os.O_RDONLY) -> Iterator[int]:
     if spot.info is None:
         raise bad_arguments(f"there is no file {quote_text(spot.path)}", "file_not_found")
     refuse_special(spot, spot.info)  # before opening: opening a device can have effects
+    # O_NONBLOCK: a pipe put there since the walk would block the open; the second look refuses it.
     found = os.open(spot.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=spot.folder)
     try:
         info = os.fstat(found)  # again: the file may have been replaced since the walk

@@ -84,6 +84,7 @@ class FetchTool:
         request = self._check_request(arguments)
         for value in secrets_in(request.headers):
             context.hide(value)
+        # A task of its own, so that `on_abort` ends the request and not the task of the call.
         fetching = asyncio.ensure_future(self._within_time(request, context))
         context.on_abort(partial(_stop, fetching))
         try:

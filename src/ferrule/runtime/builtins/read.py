@@ -92,6 +92,7 @@ def read_slice(spot: Spot, offset: int, limit: int, room: int, context: Context)
             context.raise_if_aborted()
             _refuse_binary(check, chunk, spot.path, is_last=False)
             breaks = chunk.count(b"\n")
+            # `room` is in characters, each of at most four bytes. Past it the file is still read, to count its lines.
             if line + breaks >= offset and kept_lines < limit and len(kept) <= 4 * room:
                 part = chunk if line >= offset else chunk.split(b"\n", offset - line)[-1]
                 part, complete = _first_lines(part, limit - kept_lines)

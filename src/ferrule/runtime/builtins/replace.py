@@ -63,6 +63,7 @@ def open_replacement(spot: Spot) -> Iterator[Replacement]:
             before = os.fstat(present)
             mode, owner = stat.S_IMODE(before.st_mode) & 0o777, (before.st_uid, before.st_gid)
     name = f".ferrule-{secrets.token_hex(8)}.tmp"
+    # Narrow until it has the mode of the old file: that may be private.
     file = os.open(name, _NEW, 0o666 if mode is None else 0o600, dir_fd=spot.folder)
     made = Replacement(spot, name, file)
     try:

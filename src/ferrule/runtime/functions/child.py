@@ -41,6 +41,7 @@ class _Pipe:
 
     def send(self, said: JsonObject) -> None:
         data = encode_frame(said)
+        # Threads of the function send too, and two frames must not mix.
         with self._lock:
             while data:
                 data = data[os.write(self._fd, data) :]

@@ -61,6 +61,7 @@ class Children:
             try:
                 given = await child.run(asked, context)
             except BaseException:  # canceled, or it said something it must not
+                # A failure that the function reported leaves it usable; any other may leave half a frame in the pipe.
                 if not child.is_idle:
                     await self._end(child)
                 else:
@@ -79,6 +80,7 @@ class Children:
         self._idle.setdefault(declared, []).append(child)
 
     async def _take_child(self, declared: tuple[str, ...]) -> _Child:
+        # By variables: a process keeps the environment it was started with.
         idle = self._idle.get(declared, [])
         # An idle child may have died since its last call.
         while idle:
@@ -126,6 +128,7 @@ class _Child:
         paths = json.dumps([path or os.getcwd() for path in sys.path])
         name, _, value = mark.partition("=")
         try:
+            # -I: our own path, which it is given, decides what it imports, and no variable or current folder.
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-c", _START, paths,
                 stdin=PIPE, stdout=PIPE, stderr=None if _has_stderr() else DEVNULL, env={**env, name: value},
@@ -168,6 +171,7 @@ class _Child:
         patience = Patience()
         if self._process.stdin is not None:
             self._process.stdin.close()
+        # An idle one ends by itself once its input is closed; a busy one is killed right away.
         if self.is_idle:
             await patience.wait(self._exited, _CLOSING_SECONDS)
         await self._tree.end(self._exited, patience)

@@ -92,6 +92,7 @@ class FunctionRun:
         if not self._is_direct:
             arguments = self._reshape(arguments, context)
         if self._whole and float in map(type, arguments.values()):
+            # JSON Schema takes 3.0 for an integer; a function that asks for `int` gets one.
             for name in self._whole:
                 if type(arguments.get(name)) is float:
                     arguments[name] = int(arguments[name])
@@ -137,6 +138,7 @@ class FunctionRun:
         if problem is not None:
             return problem
         try:
+            # A copy: reading the arguments replaces members, and the call needs its own as they are.
             ready = self._prepare_arguments(dict(arguments) if isinstance(arguments, dict) else arguments, None)
         except msgspec.ValidationError as error:
             return self._unreadable(arguments, error)
@@ -193,7 +195,7 @@ class InlineRun(FunctionRun):
             value = self._call(**self._prepare_arguments(arguments, context))
             kind = type(value)
             if self._gives_json and kind is not Waiting and kind is not CoroutineType:
-                return value  # what `_given` would say, without asking
+                return value  # what `_convert` would return, without asking
             return self._await(value) if kind is CoroutineType else self._convert(value, is_json=self._gives_json)
         except BaseException as error:
             fail(error, self._name)

@@ -194,6 +194,7 @@ class InjectionScope:
         needs: dict[str, str] = {}
         for name, asked in factory.wants.items():
             entry = asked or self._names.get(name)
+            # A parameter named like its own service needs an annotation: by its name alone it would be a circle.
             if entry is not None and (entry != service or asked):
                 needs[name] = entry
             elif name in factory.needs:
@@ -226,6 +227,7 @@ class Injection:
         self._log = log
         self.values: dict[str, Any] | None = None
         """By parameter; None until they were first needed."""
+        # Checked when the tool is prepared: a missing service shows before the first call, not in it.
         for entry in wanted.values():
             scope.check(entry)
 

@@ -308,6 +308,7 @@ def _count_repeated(data: bytes, at: int, period: int) -> int:
 def _find_compact_span(data: bytes, view: bytes, places: _ViewOffsets, hit: _Hit) -> SecretSpan | None:
     (at, _, (spelling, name)), last = hit, hit.end - 1
     start, end = places.locate(at), places.locate(last) + 1
+    # Further apart than line breaks and backslashes explain: letters of other words that happen to fit.
     if end - start > _max_stretch(hit.end - at):
         return None
     if spelling.is_word and not _is_word(data, start, end):
@@ -333,6 +334,7 @@ def _list_openings(spelling: SecretSpelling) -> Iterable[bytes]:
     opening = spelling.text[:_OPENING]
     if not spelling.folds:
         return (opening,)
+    # The automaton knows no folding: at most 64 cases of six characters here, the rest is compared later.
     cases = [{character, character.upper()} for character in opening.decode()]
     return ["".join(characters).encode() for characters in product(*cases)]
 

@@ -64,6 +64,7 @@ class RedactionStream:
         """Returns the position up to which later bytes cannot change the matches."""
         stop = self._search.find_open_end(data, self._done)
         last = len(data) - REACH
+        # A match close to the end may still grow with the next bytes, so it is held back as a whole.
         stop = min([stop, *(span.start for span in spans if span.end > last and span.start >= self._done)])
         for _ in range(3):  # not in the middle of a character
             if 0 < stop < len(data) and data[stop] & 0xC0 == 0x80:
@@ -73,6 +74,7 @@ class RedactionStream:
     def _find_pattern_spans(self, data: bytes, stop: int) -> list[SecretSpan]:
         if not self._search.patterns:
             return []
+        # Positions are converted back, so bytes that are no UTF-8 must survive.
         text = data.decode("utf-8", "surrogateescape")
         found: list[SecretSpan] = []
         for number, pattern in enumerate(self._search.patterns):
