@@ -123,6 +123,7 @@ class SyncApp:
         """Runs a coroutine on the app's loop. Ctrl-C cancels it there, and is raised once it has stopped."""
         is_inside = threading.current_thread() is self._thread
         if is_inside or not self._thread.is_alive():
+            # Python would report a coroutine that nobody awaits.
             waiting.close()
             why = "its own loop would wait for itself; use `await`" if is_inside else "use it inside 'with'"
             raise RuntimeError(f"the app cannot be used here: {why}")

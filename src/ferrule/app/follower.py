@@ -97,6 +97,7 @@ class Follower:
 
     async def _follow(self) -> None:
         while True:
+            # Before delivering: rows that are written meanwhile get one more round.
             is_last, is_behind = self._closing.is_set(), False
             try:
                 is_behind = await self._deliver()

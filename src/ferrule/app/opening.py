@@ -95,5 +95,6 @@ async def run_app(parts: Parts, followers: Iterable[Follower] = ()) -> AsyncIter
         for follower in followers:
             follower.start()
             stack.push_async_callback(follower.aclose)
+        # Undone in reverse: what is queued is written, then sinks get it, and then the app closes the store.
         stack.push_async_callback(parts.store.flush)
         yield app

@@ -172,6 +172,7 @@ class Receivers:
         except ExecutionFailed as failed:
             _listening_log.warning("nobody listens on %s: %s", channel, failed.message)
             return
+        # Since the call was parked, the definition may have come to name another queue.
         if receiver is not None and receiver.channel == channel:
             self._listening[channel] = _ChannelListener(receiver, self._deliver)
 

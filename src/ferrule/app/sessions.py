@@ -110,6 +110,7 @@ class Sessions:
     async def resume(self, request: SurfaceRequest) -> Session:
         """Returns a session for a call that resumes. Recent ones are cached: callers come back often."""
         key = request_key(request)
+        # Taken out and put in again: the first one is then the one that was not used for longest.
         session = await self.refresh(request, self._recent.pop(key, None), is_recorded=False)
         self._recent[key] = session
         if len(self._recent) > _SESSIONS_KEPT:

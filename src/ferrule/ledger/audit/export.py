@@ -95,7 +95,9 @@ def export_lines(
         count += 1
         yield line
     said = None if head is None else _encode_head(head)
+    # With a prefix of its own the seal can never be used as the head of a shortened ledger.
     seal = None if sign is None else sign(_SEAL + digest.digest())
+    # The header is a line and no row.
     yield _encode(ExportFooter(rows=count - 1, head=said, seal=seal)) + b"\n"
 
 
@@ -152,6 +154,7 @@ class ExportSource:
     def _read_header(self) -> ExportHeader:
         try:
             with self.path.open("rb") as file:
+                # Bounded: a file that is no export may be one enormous line.
                 opening = msgspec.json.decode(file.readline(1_000_000), type=ExportHeader)
         except OSError as error:
             raise LedgerError(f"the export {self.path} cannot be read: {error.strerror}") from None
@@ -307,6 +310,7 @@ def _to_raw(line: ExportRow) -> tuple[object, ...]:
         row = bytes.fromhex(line.hash)
     except ValueError:
         raise SourceDamaged(f"the hash of row {line.seq} is not hex") from None
+    # The hash covers `at_us`, but people read `at`.
     if iso(line.at_us) != line.at:
         raise SourceDamaged(f"the two times of row {line.seq} differ")
     content = (line.body, line.payload, line.commitment, line.mark, row)

@@ -71,6 +71,7 @@ class Histories:
 
     def feed_whole_call(self, seq: int, call: str, outcome: str, body: bytes) -> None:
         """Judges a call that is one row. Most are."""
+        # The low five bits of a code are the state, the others its time.
         states = tuple([code & 31 for code in _decode_brief(body).states])
         problem = self._judged.get((outcome, states))
         if problem is None:

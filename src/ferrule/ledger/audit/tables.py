@@ -71,6 +71,7 @@ class TableReplay:
         self._scratch.execute("BEGIN")
         self._scratch.executemany(_SET_KEY, ((key, *holder) for key, holder in keys.items()))
         counters = ((run, tool, used) for run, tools in runs.items() for tool, used in tools.items())
+        # These are the counts since the last spill, so they add up; a later key replaces an earlier one.
         self._scratch.executemany(_ADD_RUN, counters)
         self._scratch.execute("COMMIT")
         keys.clear()

@@ -145,6 +145,7 @@ def _check_tables(source: LedgerSource, walk: Walk, findings: Findings) -> None:
         except SourceDamaged as damage:
             findings.add("file", f"the table {name} cannot be read: {damage}")
         except TypeError:
+            # Keys of other types cannot be put in order, so the entries cannot be paired.
             findings.add("table", f"{name} holds values of the wrong type")
 
 

@@ -106,6 +106,7 @@ class Walk:
         # The stored hash, not the computed one: one changed row is then one finding.
         self.before, self.last, self.at = stored, seq, at
         try:
+            # The first row takes the other branch, which notes where the ledger begins.
             if kind == CALL and call and not mark and self.first:
                 self.histories.feed_whole_call(seq, call, outcome, body)
             else:
@@ -181,6 +182,7 @@ class Walk:
 
     def _check_erased(self, row: RawRow, named: list[int]) -> None:
         for seq in named:
+            # Rows before the first were pruned after they were erased.
             if seq >= self.first and seq not in self._gone and self.has_payloads:
                 self.findings.add("erasure", f"has its payload, although row {row.seq} says it was erased", seq)
         self._backed.update(named)

@@ -97,6 +97,7 @@ def _was_given_up(sighting: Sighting, walk: Walk) -> bool:
 
 def _covers(restored: RestoreRecord, sighting: Sighting) -> bool:
     is_in = restored.first <= sighting.seq and (restored.last is None or sighting.seq <= restored.last)
+    # A head from after the restore is not one that it gave up: a later rollback must not hide behind it.
     return is_in and sighting.at <= restored.at
 
 

@@ -108,9 +108,11 @@ class Counts:
     def hide_tools(self, is_hidden: Callable[[str], bool]) -> Counts:
         """Returns the counts for a viewer who may not know some tools: a denial would reveal that the tool exists, so
         such calls count as failed, like those of unknown tools. `is_hidden` takes the name of a tool."""
+        # Calls counted together may be of a hidden tool, so all of them count as such.
         hidden = {name: calls for name, calls in self.refused.items() if name == OTHER_TOOLS or is_hidden(name)}
         if not hidden:
             return self
+        # A copy, because the same counts serve viewers who may know these tools.
         visible = merge_counts([self])
         for name, calls in hidden.items():
             del visible.refused[name]
@@ -206,6 +208,7 @@ class _Open:
                     self.ran_at, self.waited_before = code >> 5, self.waited
                     break
         if row.kind in ("parked", "unknown"):
+            # A wait for a queue's reply is the tool's own time.
             request = _decode_request(glance.request)
             if request is not None and not request.requirement.is_reply_only:
                 self.asked_at = request.requested_at
@@ -317,6 +320,7 @@ class Activity:
 
     def _count_answer(self, row: StoredEntry, glance: _Glance) -> None:
         opened, answer = self._get_open(row.call), _decode_answer(glance.answer)
+        # With more people to come the question still stands.
         if answer is not None and row.outcome != "awaiting_approval":
             self._count_wait(row, glance, opened.take_answer(answer))
         opened.advance(row, glance)

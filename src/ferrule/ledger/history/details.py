@@ -110,6 +110,7 @@ def _encode_request(request: ApprovalRequest) -> JsonObject:
 def describe_decision(decision: Decision, invocation_id: str, number: int | None, level: Level) -> JsonObject:
     """Describes the decision. `number`: its place among the call's decisions, where that is known."""
     record = decision.to_record(invocation_id, number or 0)
+    # The id holds the number: with a wrong one it would be the id of another decision.
     for name in ("schema_version", "invocation_id", *(() if number is not None else ("decision_id",))):
         del record[name]
     if level != "full":

@@ -237,6 +237,7 @@ class _Expansion:
         move = {"to": state, "at": iso(time)}
         if state in TERMINAL:
             yield from self._draft_result(time)
+            # After the result's events, so that the event of the end carries the last move (AT-269).
             self.moves.append(move)
             data = details.describe_end(self.header, self.segment, self.row.call, state, at)
             yield self._make_draft(self._find_terminal_event(state), time, data)
@@ -289,6 +290,7 @@ class _Expansion:
         yield self._make_draft(event, self.row.at, details.describe_request(self.segment))
 
     def _find_terminal_event(self, state: State) -> EventType:
+        # The closing phases run after every stop, so they do not tell where it was.
         stopped_in = next((phase for phase, _ in reversed(phase_times(self.segment)) if phase in PHASES[:9]), None)
         if state == "blocked" and stopped_in in _CHECKS:
             return "tool.invocation.validation_failed"

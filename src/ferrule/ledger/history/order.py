@@ -130,6 +130,7 @@ def order_steps(row: StoredEntry, segment: Segment) -> list[CallStep]:
 def _list_states(row: StoredEntry, segment: Segment) -> list[tuple[State, int]]:
     states = state_times(segment)
     if is_first(row, segment) and (not states or states[0][0] != "planned"):
+        # Every call begins as planned, which is not written down.
         states.insert(0, ("planned", 0))
     return states
 
@@ -145,6 +146,7 @@ def _find_facts(segment: Segment) -> Iterator[_PlacedStep]:
         yield _PlacedStep(place, CallStep(run.ended, HookEnded(run)))
     for mutation in segment.mutations:
         yield _PlacedStep(_MUTATION_PLACES.get(mutation.source_type, 1), CallStep(mutation.at, InputMutated(mutation)))
+    # An answer that became a decision is told by that decision.
     if segment.answer is not None and all(decision.by != segment.answer.by for decision in segment.decisions):
         at = (segment.answer.answered_at - segment.created_at) * 1000
         yield _PlacedStep(4, CallStep(at, AnswerGiven(segment.answer)))

@@ -137,6 +137,7 @@ class DecisionTally:
         try:
             segment = row.segment()
             for decision in segment.decisions:
+                # A person's decision says nothing about a rule.
                 if decision.by is None:
                     self._count(row, decision.ruling)
         except LedgerDamaged:  # the audit tells of it; here it is one row less
@@ -162,6 +163,7 @@ class DecisionTally:
             row.seq, row.call, row.at, row.tool, header.principal, header.agent, ruling.behavior, find_decider(ruling).rule_id,
             shadow.policy_ref, shadow.behavior, shadow.rule_refs, shadow.message,
         )  # fmt: skip
+        # Rows are read forward and back, so the newest does not always come last.
         insort(kept, found)
         del kept[:-_DIFFERENCES]
 

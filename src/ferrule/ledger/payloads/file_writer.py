@@ -114,6 +114,7 @@ class FileWriter:
                 self._link(f"{invocation_id}.{number}")
                 return kept
             except FileExistsError:  # another process, just now
+                # The trailer names the number, so it is written anew.
                 os.ftruncate(self._fd, self.size)
                 os.lseek(self._fd, self.size, os.SEEK_SET)
                 number = self._find_free_number(number + 1)
@@ -130,6 +131,7 @@ class FileWriter:
 
     def _link(self, name: str) -> None:
         with open_folder(self._root, *self._beginning) as before, open_folder(self._root, *self._end) as after:
+            # A link and no rename: that would replace a payload which another process just gave this name.
             os.link(self._name, name, src_dir_fd=before, dst_dir_fd=after, follow_symlinks=False)
             try:
                 os.fsync(after)

@@ -152,6 +152,7 @@ class FilePayloads:
             except (ValueError, OSError):
                 raise make_damaged_error(uri) from None
             if kept.uri != uri:
+                # Under another's name, a payload would be shown to readers of that one.
                 raise make_damaged_error(uri)
             if kept.expires_at is not None and kept.expires_at <= self._now():
                 raise make_expired_error(uri, kept.expires_at)
@@ -198,6 +199,7 @@ class FilePayloads:
         return count
 
     def _sweep(self, now: int) -> int:
+        # Not while `begin` makes this process's folder: until it is locked it looks like a dead one's.
         with self._lock:
             self._live.clear_remains()
         return sum(self._sweep_folder(place, now) for place in [*self._list_folders()])
@@ -207,6 +209,7 @@ class FilePayloads:
         try:
             with open_folder(self._root, *place) as folder, os.scandir(folder) as entries:
                 for entry in entries:
+                    # A payload that is still being written has no trailer: reading that raises, and the file stays.
                     with suppress(OSError, ValueError):
                         is_hinted = entry.stat(follow_symlinks=False).st_mtime_ns // 1000 <= now
                         if is_hinted and _has_expired(entry.name, folder, now):

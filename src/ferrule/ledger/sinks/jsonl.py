@@ -103,6 +103,7 @@ class JsonlSink:
             os.close(file)
             raise
         if self._seq == 0:
+            # Right after a rotation the file is still empty; the position is in the one before.
             self._seq = _read_last_row(_make_rotated_path(self._path, 1))
         self._file = file
 
@@ -151,6 +152,7 @@ class JsonlSink:
             with suppress(FileNotFoundError):
                 os.replace(_make_rotated_path(self._path, number), _make_rotated_path(self._path, number + 1))
         os.replace(self._path, _make_rotated_path(self._path, 1))
+        # The descriptor still leads to the renamed file; `_open` then creates the new one.
         self._close_damaged()
         self._open()
 
@@ -192,16 +194,19 @@ def _read_last_row(path: Path) -> int:
 
 def _find_whole_rows(file: int, path: Path) -> tuple[int, int]:
     """Finds how many bytes of a file are whole rows, and the number of the last one. Reads from the end."""
+    # This way round, an empty file, or one cut off within its first bytes, counts as ours too.
     if not _BEGINNING.startswith(os.pread(file, len(_BEGINNING), 0)):
         raise FerruleError(f"{path} is not a file of events, so none are written there; name another file")
     start = os.fstat(file).st_size
     tail = b""
     while start > 0:
+        # The step doubles, so that a line longer than many blocks is not searched again for each of them.
         step = min(max(_BLOCK, len(tail)), start)
         start -= step
         tail = os.pread(file, step, start) + tail
         found = tail.rfind(_MARK)
         begins = tail.rfind(b"\n", 0, found) if found >= 0 else -1
+        # The line counts only once its beginning is there too: its number is read from it.
         if found >= 0 and (begins >= 0 or start == 0):
             return start + found + len(_MARK), _read_seq(tail[begins + 1 : found + len(_MARK)], path)
     return 0, 0

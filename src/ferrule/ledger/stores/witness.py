@@ -82,6 +82,7 @@ class WitnessThread:
         while not self._closing.is_set():
             self._changed.wait()
             self._due.wait(self._every_seconds)
+            # Cleared before the head is read: one that is offered meanwhile sets them again.
             self._due.clear()
             self._changed.clear()
             self._write_newest()

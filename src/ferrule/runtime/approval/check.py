@@ -54,6 +54,7 @@ def is_approver(demanded: Requirement, name: str, groups: Collection[str]) -> bo
     """Returns True when the requirement names this person, one of their groups, or no approvers."""
     if not demanded.approvers:
         return True
+    # A person named `group:NAME` is not that group; and a name that only resembles an approver's gives no right.
     is_named = name in demanded.approvers and not name.startswith(GROUP)
     return is_named or any(GROUP + group in demanded.approvers for group in groups)
 

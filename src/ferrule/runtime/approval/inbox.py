@@ -203,6 +203,7 @@ class Inbox:
         """
         self._require_approve_scope()
         question = await self._find_question(call)
+        # Before anything is written: a wrong number must not leave an approval behind.
         updates = self._pick_updates(question, accept_rules)
         written = await self._commit_approval(question, edited_input, reason, seen)
         on_recorded()
@@ -348,12 +349,14 @@ class Inbox:
         inputs = self._read_inputs(question)
         after = inputs if edited is None else await self._apply_edit(call, inputs, edited)
         has_edit = after.call != inputs.call
+        # Again: an edit that changes nothing is none, and does not let a person approve twice.
         self._require_may_approve(question, now, has_edit=has_edit)
         self._require_unchanged(question, seen)
         if has_edit and (problem := await self._validate(call, after.call)) is not None:
             raise InboxError(f"the edited input of {call} does not fit: {problem}")
         binding = compute_binding(self._keys.secret, question.request, after.call)
         answer = self._make_answer(question, "approve", reason, binding)
+        # The check that the pipeline makes before it runs the call: what could not count then is not recorded.
         verdict = check_approval(
             question.request, (*question.answers, answer), binding=binding, key=self._keys.secret, now=now
         )
@@ -436,6 +439,7 @@ class Inbox:
         opened = await self._store.find_open(call)
         question = await self._read_question(opened) if opened is not None and opened.state in WAITING_STATES else None
         if question is None or not self._may_see(question):
+            # Without these scopes a call that has ended looks like one that never was.
             story = await self._read_story(call) if {APPROVE, ADMIN} & self._identity.scopes else None
             is_known = story is not None and self._may_see_tenant(story.header.tenant)
             raise InboxError(describe_outcome(call, story if is_known else None))
@@ -502,6 +506,7 @@ class Inbox:
             wrong = first_error(validator, msgspec.json.decode(given))
             if wrong is not None:
                 problem = wrong.message
+                # The validator's message may quote the answer.
                 if self._mask_answer(given, schema) != given:
                     problem = "it does not fit the schema; the answer is sensitive, so its details are hidden"
                 raise UnfitAnswer(f"this is not what the tool asked for: {problem}")

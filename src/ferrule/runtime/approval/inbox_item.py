@@ -257,6 +257,7 @@ def make_item(
         assignees=standing.requirement.approvers if is_task else (),
         delegations=question.delegations,
         tool_name=question.tool_name,
+        # A damaged call cannot be approved, but it can be refused.
         ways={way: _format_reason(error, None if way == "reject" else damage) for way, error in ways.items()},
         will_not_run=will_not_run,
     )

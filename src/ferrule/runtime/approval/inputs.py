@@ -175,6 +175,7 @@ def _is_masked(shown: str, real: str) -> bool:
     if not real.startswith(first):
         return False
     at = len(first)
+    # The leftmost place leaves the most room for the pieces after it.
     for piece in pieces[:-1]:
         found = real.find(piece, at)
         if found < 0:
@@ -198,6 +199,7 @@ def _pair_members(shown: object, real: object) -> list[tuple[str | None, Any, An
 
 def _restore(edited: object, shown: object, real: object) -> object:
     """Returns the edited value with the real one wherever the shown one was left as it was."""
+    # With the type, because `1 == True` in Python.
     if edited == shown and type(edited) is type(shown):
         return real
     if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(real, dict):
@@ -205,6 +207,7 @@ def _restore(edited: object, shown: object, real: object) -> object:
             name: _restore(value, shown[name], real[name]) if name in shown and name in real else value
             for name, value in edited.items()
         }
+    # In a list of another length nobody can tell which item is which; masks in it are then refused as strays.
     if isinstance(edited, list) and isinstance(shown, list) and isinstance(real, list) and len(edited) == len(shown):
         return [_restore(*three) for three in zip(edited, shown, real, strict=True)]
     return edited

@@ -74,6 +74,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def find_damage(self, key: ApprovalKey) -> str | None:
         """Finds damage to the stored question, after a change of the ledger from outside. None when it is intact."""
+        # Such a request is made when the row is read, so no seal of it was stored.
         if self.request.purpose == "outcome":
             return None
         if self.request.purpose == "input":
@@ -109,6 +110,7 @@ def read_question(opened: OpenCall, story: Story) -> OpenQuestion | None:
     until = asking if is_task else len(rows)  # what is answered to a tool changes nothing of its input
     edits = (later.inputs() for later in rows[asked_about + 1 : until] if later.kind == "answered")
     return OpenQuestion(
+        # The row that was read, and not the table's: the commit has to fail when a later one came.
         open=msgspec.structs.replace(opened, seq=rows[-1].seq),
         request=segment.request or _make_outcome_request(row, header),
         answers=tuple(answer for answer in answers if answer is not None),

@@ -96,6 +96,7 @@ class SharedCall:
 
     async def join(self, context: Context) -> Any:
         """Waits for the shared call and returns its result. Raises what it raised."""
+        # The leader entered when the call began.
         if all(each is not context for each in self._all):
             self._enter(context)
         context.on_abort(lambda: self._on_caller_abort(context))
@@ -103,6 +104,7 @@ class SharedCall:
             return await asyncio.shield(self._task)
         except asyncio.CancelledError:
             if not self._task.cancelled():
+                # The shared call goes on: it is this caller that was cancelled.
                 raise
             raise ExecutionFailed("canceled", "the call that this one shared was stopped") from None
         except ExecutionFailed as failed:
@@ -199,6 +201,7 @@ class ResultCache:
         if tool.dialect == "aml":
             is_right = tool_type(tool) == "retrieval"
         else:
+            # No other dialect has types of tools: its tool has to be named, and its author must have stated the fact.
             is_right = is_named and tool.facts.is_read_only is True and "is_read_only" not in tool.inferred_facts
         if is_named and not is_right and tool.tool_id not in self._refused:
             self._refused.add(tool.tool_id)
@@ -292,6 +295,7 @@ class CachedRun:
         return await self._run_tool(arguments, context) if packed is None else _unpack_shared(packed, flight.leader)
 
     async def _run_and_store(self, key: bytes, arguments: JsonObject, shared: Context) -> tuple[Any, bytes | None]:
+        # It is there: the task makes its first step after the caller has put it into the table.
         flight = self._cache.shared_calls.get(key)
         try:
             given = await self._run_tool(arguments, shared)

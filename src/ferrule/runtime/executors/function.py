@@ -194,6 +194,7 @@ class FunctionExecutor:
             names = _names(each) if wanted else set()
             binding = each.isolate() if wanted & names else each
             wanted -= names
+            # Both are done for their errors: what cannot be used is refused at the start, not in a call.
             if binding.check is not None:
                 ToolCheck(binding, binding.check)
             if binding.isolation == "process":

@@ -227,6 +227,7 @@ class ShellExecutor:
             fixed=tuple(self._fixed()),
             is_writable=tool.facts.is_read_only is not True,
             environment={**ENVIRONMENT, **seen, **said.set},
+            # One byte more than is allowed shows that there was more.
             stdout_bytes=_JSON_BYTES + 1 if line.output == "json" else 0,
             limits=ProgramLimits(
                 seconds=timeout / 1000 if timeout and timeout > 0 else _DEFAULT_SECONDS,

@@ -37,6 +37,7 @@ def accept_suggestion(path: Path, update: Mapping[str, object], by: str, at: str
         rule_id = _pick_free_id(str(rule.get("id") or "accepted"), taken)
         heading = f"# Accepted by {_join_lines(by)} at {_join_lines(at)}."
         text = f"{before.rstrip()}\n\n{heading}\n{_format_rule({**rule, 'id': rule_id})}"
+        # Before it is written: a file with a mistake would end every call.
         _read_ids(text, path)
         _write_atomically(path, text)
     return rule_id
@@ -65,6 +66,7 @@ def _join_lines(text: str) -> str:
 @contextmanager
 def _lock_file(path: Path) -> Iterator[None]:
     """Locks the file, so that two acceptances at once do not overwrite one another."""
+    # A file of its own, because the file of rules is replaced, and its lock would go with it.
     with open(path.with_suffix(".lock"), "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

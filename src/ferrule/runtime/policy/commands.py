@@ -83,6 +83,7 @@ class CommandMatcher:
 
     def _occurs(self, value: object) -> bool:
         """Returns True when an unparsable line has the words of a pattern anywhere in its text."""
+        # What is too long to search counts against the call.
         if not isinstance(value, str) or len(value) > LONGEST:
             return True
         words = [Word(word) for word in _CRUDE.split(value) if word]

@@ -76,6 +76,7 @@ def collect_values(arguments: object, path: tuple[str, ...]) -> list[Any]:
     for step in path:
         members = [member for value in found for member in (value if isinstance(value, list) else (value,))]
         found = [member[step] for member in members if isinstance(member, dict) and step in member]
+    # An empty list is a value, and must not pass for a missing one.
     flat = [item for value in found for item in (value if isinstance(value, list) and value else (value,))]
     return [value for value in flat if value is not None]
 

@@ -89,6 +89,7 @@ class _FactEvaluator:
         harmless = self._harmless[name]
         if harmless is None or asked not in CLOSED:
             return CLOSED[fact]
+        # `CLOSED` has the dangerous value of the fact that was asked for; a harmless judgement gives the other one.
         return CLOSED[asked] is not harmless
 
     def _ask(self, fact: str, name: str) -> bool | None:

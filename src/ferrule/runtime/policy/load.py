@@ -62,6 +62,7 @@ def list_locations(root: Path, choices: ProjectChoices, env: Mapping[str, str]) 
 
 def read_location(home: PolicyLocation) -> ParsedPolicy | None:
     """Reads a policy file; None when it is missing and optional."""
+    # A link that leads nowhere is a policy that cannot be read, and not a missing one.
     if not os.path.lexists(home.path) and not home.is_named:
         return None
     try:
@@ -82,6 +83,7 @@ def read_project(root: Path, table: Mapping[str, object]) -> ParsedPolicy:
     except (OSError, UnicodeDecodeError):
         read = None
     fresh = read_value(dict(table), "project_settings", SETTINGS_FILE, below=("policy",))
+    # The file is read for its lines alone: what is in force is the table.
     return read if read is not None and read.file.digest == fresh.file.digest else fresh
 
 

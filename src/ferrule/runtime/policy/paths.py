@@ -116,6 +116,7 @@ def _normalize(path: str) -> list[str]:
 
 def _fold_case(text: str) -> str:
     """Folds case and composition of letters, which a file system may ignore."""
+    # Folding case may take composed letters apart, so they are composed again.
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 

@@ -63,6 +63,7 @@ class RuleProgram:
         if self.fixed is not None:
             return self.fixed
         hits = self._find_hits(judged)
+        # No classifier lifts a deny, so none is asked.
         if self._panel.uses and not any(hit.rule.decision == "deny" for hit in hits):
             notes = self._panel.ask(find_subject(self._view.tool.facts.classifier_input, judged.arguments))
             if inspect.isawaitable(notes):
@@ -145,6 +146,7 @@ class RuleProgram:
         return make_ruling(self._frame, CallEvidence(self._rules.always, facts.is_read_only is True, False))
 
     def _find_fixed(self) -> Ruling | None:
+        # A shadow policy's answer belongs to the ruling, so then the deny alone is not all of it.
         if self.denies_statically is not None and self._shadow is None:
             return self.denies_statically
         view, rules = self._view, self._rules
@@ -153,6 +155,7 @@ class RuleProgram:
         facts = view.tool.facts
         harmless = is_harmless(view.tool, facts)
         ruling = make_ruling(self._frame, CallEvidence(rules.always, facts.is_read_only is True, harmless))
+        # The suggestion names the command, which differs between calls.
         if ruling.suggested_updates and view.has_command:
             return None
         return ruling if self._shadow is None else self._shadow.attach_to_fixed(ruling)

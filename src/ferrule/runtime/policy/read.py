@@ -157,6 +157,7 @@ def _read_groups(table: PolicyTable) -> dict[str, tuple[str, ...]]:
     groups = table.read_table("groups")
     if groups is None:
         return {}
+    # A group may be empty; `read_texts` refuses an empty list.
     return {name: groups.read_texts(name) if groups.value[name] != [] else () for name in groups.value}
 
 

@@ -42,6 +42,7 @@ def read_rule(table: PolicyTable, source: RuleSource, file: str, line: int, defa
         key not in KEYS and (key in ("action", "effect", "behavior") or nearest(key, ("decision",)))
         for key in table.value
     )
+    # A misspelt `decision` has its finding as an unknown key.
     if "decision" not in table.value and not misspelt:
         table.add_error("the rule has no `decision`", "decision", hint=f"one of {', '.join(DECISIONS)}")
     globs = {key: table.read_texts(key, find_glob_defect) for key in _GLOBS}
@@ -119,6 +120,7 @@ def _read_when(table: PolicyTable) -> tuple[Condition, ...]:
         when.add_error("`when` names no argument")
     found: list[Condition] = []
     for name, wanted in when.value.items():
+        # `items[].name` is `items.name`: lists are walked through in any case.
         path = tuple(step for step in name.replace("[]", "").split(".") if step)
         if not path:
             when.add_error(f"{name!r} is no name of an argument", name)
@@ -136,6 +138,7 @@ def _read_condition(table: PolicyTable, path: tuple[str, ...], operator: str, op
         table.add_error(f"there is no condition `{operator}`", operator, hint=hint)
     elif defect := _find_operand_defect(operator, operand):
         table.add_error(f"`{operator}` {defect}", operator)
+        # It stands in for the wrong one; with this error no call gets to be tested by it.
         return Condition(path, "present", True)
     return Condition(path, operator, operand)
 

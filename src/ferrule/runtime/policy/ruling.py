@@ -236,6 +236,7 @@ def _find_allow(frame: RulingContext, heard: CallEvidence, hits: list[CompiledRu
     allowing = [hit.rule for hit in hits if hit.rule.decision == "allow"]
     lifting = [hit.rule for hit in hits if _lifts(hit)] if frame.requirements else []
     if allowing:
+        # The rule that lifts a requirement is the one to name.
         return _decide_by_rule((lifting or allowing)[0])
     mode = format_modes(frame.modes)
     if decide_by_default(frame.modes, is_read_only=heard.is_read_only, is_harmless=heard.is_harmless) == "allow":

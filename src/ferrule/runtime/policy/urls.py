@@ -74,6 +74,7 @@ def _parse(text: str) -> tuple[ParsedUrl, bool] | None:
         return None
     scheme = parts.scheme.lower()
     segments = _split_path(parts)
+    # Libraries differ in how they read a user name, an escaped host and an escaped slash.
     is_certain = is_plain and "@" not in parts.netloc and "%" not in parts.netloc and "%2f" not in parts.path.lower()
     return ParsedUrl(scheme, host, port if port is not None else _DEFAULT_PORTS.get(scheme), segments), is_certain
 
@@ -158,6 +159,7 @@ def _cut_scheme(pattern: str) -> tuple[str, str]:
 def _cut_port(place: str, unstated: str) -> tuple[str, str]:
     """Cuts a host and port. Without a port, an allow means the scheme's own, a deny or ask means all."""
     host, colon, port = place.rpartition(":")
+    # A colon within brackets belongs to an IPv6 address.
     return (host, port) if colon and "]" not in port else (place, unstated)
 
 

@@ -129,6 +129,7 @@ def _find_commands(path: str, value: object, siblings: JsonObject) -> Iterator[F
         return
     own = path.rpartition(".")[2]
     if own.lower().endswith(("commands", "cmds")) and isinstance(value, list):  # command lines, not the words of one
+        # By the name in the singular, a list is the words of one command.
         for member in value:
             yield from _find_commands(own[:-1], member, {})
         return

@@ -97,6 +97,7 @@ def extract_terms(tool: Tool) -> ToolTerms:
     for weight, text in _list_weighted_fields(tool):
         for word in split_words(text):
             counts[word] = counts.get(word, 0.0) + weight
+    # `send_mail` is found as `sendmail` too.
     counts.setdefault(intern(strip_plural(_JOINTS.sub("", tool.name.casefold()))), 1.0)
     return ToolTerms(tuple(counts), array("f", counts.values()), sum(counts.values()))
 

@@ -174,6 +174,7 @@ class MemoryStore:
             left = until - time.monotonic()
             if left <= 0:
                 return False
+            # A row that another thread appends between the test and the wait wakes nobody, so no wait is long.
             await self.ledger.watchers.wait(min(left, 0.05))
         return True
 

@@ -71,6 +71,7 @@ class Bell:
         self._reopen_if_replaced()
         with _hold_lock(self._fd):
             before = int.from_bytes(os.pread(self._fd, 8, _GENERATION), "little")
+            # The time, so that a bell that was deleted and created anew never repeats an earlier number.
             os.pwrite(self._fd, max(before + 1, time.time_ns()).to_bytes(8, "little"), _GENERATION)
         _Rings.count += 1  # again: another thread may have read in between
 
@@ -88,6 +89,7 @@ class Bell:
 
     def close(self) -> None:
         """Closes the file. Later reads return unknown values."""
+        # The number goes first: another thread must not read a file that got the closed descriptor's number.
         fd, self._fd = self._fd, -1
         self._fresh_until = 0.0
         os.close(fd)

@@ -61,6 +61,7 @@ def create_file(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        # Without the folder's sync a power cut may take the name away, and with it rows that were called durable.
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -71,10 +72,12 @@ def create_file(path: Path) -> None:
 def connect(path: Path, *, is_reader: bool = False) -> sqlite3.Connection:
     """Connects with our settings. Raises sqlite3.Error."""
     connection = sqlite3.connect(
+        # `rw`, not `rwc`: a ledger that has vanished is an error, not a new empty one.
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
         timeout=_BUSY_SECONDS,
         isolation_level=None,
+        # A worker thread opens it, and the writer's thread uses it.
         check_same_thread=False,
         cached_statements=256,
     )
@@ -152,9 +155,12 @@ def make_unusable_error(path: Path, error: Exception) -> LedgerError:
 
 def _list_writer_settings() -> tuple[str, ...]:
     return (
+        # Before the write-ahead log: SQLite does not change a file's page size in that mode.
         f"page_size = {_PAGE_BYTES}",
         "journal_mode = WAL",
+        # With NORMAL, a log would lose its last commits in a power cut.
         "synchronous = FULL",
+        # On macOS a plain fsync leaves the data in the disk's own cache.
         "fullfsync = ON",
         "cache_size = -2000",
         f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
@@ -185,6 +191,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, keys: LedgerKeys, clock
         return
     begin(connection)
     try:
+        # Again, under the lock: another process may have migrated the file meanwhile.
         version = _read_version(connection)
         _check_version(connection, path, version)
         if version < len(MIGRATIONS):

@@ -22,6 +22,7 @@ def copy_ledger(source: Path, target: Path) -> Path:
     """
     copy = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
+        # Created here, because SQLite would give a new file the mode of the umask.
         os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
         raise LedgerError(f"cannot write {target}: {error.strerror}") from None
@@ -92,6 +93,7 @@ def list_users(folder: Path) -> list[str]:
 def _move_log(path: Path, aside: Path) -> None:
     with suppress(FileNotFoundError):
         os.replace(f"{path}-wal", f"{aside}-wal")
+    # The index of the moved log: it must not be taken for that of another one.
     Path(f"{path}-shm").unlink(missing_ok=True)
 
 

@@ -98,6 +98,7 @@ class TableChanges:
 
     def _fetch_keys(self, connection: sqlite3.Connection, keys: set[bytes]) -> None:
         for some in _split_portions(sorted(keys)):
+            # JSON has no bytes: keys go in as parameters and come out in hex.
             for key, call, digest, seq in _query(connection, f"{_KEYS}({_make_placeholders(len(some))})", *some):
                 self.tables.keys[bytes.fromhex(key)] = KeyRow(call, bytes.fromhex(digest), seq)
 
@@ -224,6 +225,7 @@ class Group:
         if entry is None:
             self.answers.append((waiting, None))
             return None
+        # Conditions judged here need the rows that `_find_judged_entry` asks for; the two have to agree.
         refused = None if waiting.condition is ALWAYS else find_refusal(self._changes.tables, entry, waiting.condition)
         if refused is not None:
             self.answers.append((waiting, refused))
@@ -251,6 +253,7 @@ def _find_judged_entry(item: GroupItem) -> Entry | None:
 
 
 def _make_salts(count: int) -> list[bytes]:
+    # One system call for the whole group.
     random = os.urandom(SALT_BYTES * count)
     return [random[start : start + SALT_BYTES] for start in range(0, len(random), SALT_BYTES)]
 

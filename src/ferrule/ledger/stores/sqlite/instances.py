@@ -69,6 +69,7 @@ def _remove_if_dead(path: Path) -> None:
     with contextlib.suppress(OSError):
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
+            # Under its lock: whoever waits for it in `_lock_file` then sees that the name is gone, and tries again.
             if _can_lock(fd):
                 path.unlink()
         finally:
@@ -88,6 +89,7 @@ def _lock_file(path: Path) -> int:
 
 def _can_lock(fd: int) -> bool:
     try:
+        # flock, because fcntl's locks belong to a process: another store of this process would look dead.
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False

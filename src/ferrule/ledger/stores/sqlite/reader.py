@@ -107,6 +107,7 @@ _IS_RARE = f"kind IN ({', '.join(str(to_kind_number(kind)) for kind in KINDS if 
 """As the index of these kinds has it."""
 _CALL = to_kind_number("call")
 _CALL_KINDS = ",".join(str(to_kind_number(kind)) for kind in sorted(CALL_KINDS))
+# `call <> ''` is the condition of the index of calls; without it SQLite does not use that index.
 _SAME = f"call = j.call AND call <> '' AND kind <> {_NEWS}"
 _EARLIER = f"SELECT 1 FROM journal WHERE {_SAME} AND seq < j.seq"
 _LAST_OUTCOME = f"SELECT outcome FROM journal WHERE {_SAME} ORDER BY seq DESC LIMIT 1"
@@ -158,6 +159,7 @@ class LedgerReader:
         tests: list[tuple[str, list[Any]]] = [] if seq is None else [("seq < ?", [seq])]
         if kinds:
             tests.append((f"kind IN ({','.join('?' * len(kinds))})", [*map(to_kind_number, kinds)]))
+            # Excludes nothing more: it lets SQLite use the partial index of these kinds.
             tests += [(_IS_RARE, [])] if _RARE.issuperset(kinds) else []
         if tool is not None:
             tests.append(("tool = ?", [tool]))
@@ -173,6 +175,7 @@ class LedgerReader:
         if seq is not None:
             tests.append("seq < ?")
             values.append(seq)
+        # A row of kind `call` is a whole call; only longer ones have an earlier and a last row to look for.
         whole, longer = [f"kind = {_CALL}"], [f"kind <> {_CALL}", f"NOT EXISTS ({_EARLIER})"]
         add_test(tests, values, make_tool_test(wanted.tool))
         states = ",".join("?" * len(wanted.outcomes))
@@ -247,6 +250,7 @@ class LedgerReader:
             raise LedgerError(str(make_unusable_error(self._path, error))) from error
 
     def _get_connection(self) -> sqlite3.Connection:
+        # After a restore the name leads to another file, and this connection would go on reading the old one.
         if self._connection is not None and not self._file.is_current():
             self._disconnect()
         if self._connection is None:

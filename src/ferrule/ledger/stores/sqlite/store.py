@@ -103,6 +103,7 @@ class SqliteStore:
         try:
             self._bell.ring()
         except OSError as error:
+            # This process at least has to see its own change.
             self._lost_rings += 1
             self._report(f"other processes did not get a change: {error}")
 
@@ -190,7 +191,9 @@ class SqliteStore:
         stamp, look_at = b"", 0.0
         while self._last_seq <= seq:
             now = time.monotonic()
+            # Before the last row is read: one that is written in between changes the stamp again.
             newest = self._bell.read_stamp()
+            # Also without a new stamp, now and then: a process that could not write the bell announced nothing.
             if newest != stamp or now >= look_at:
                 stamp, look_at = newest, now + _LOOK_SECONDS
                 await self._read_last()
@@ -256,6 +259,7 @@ class SqliteStore:
     def _close(self) -> None:
         self._is_open = False
         atexit.unregister(self._close_at_exit)
+        # The writer ends first: its last groups still ring the bell and go to the witness.
         lost = self._writer.close()
         self._reader.close()
         if self._witness_thread is not None:
@@ -277,6 +281,7 @@ class SqliteStore:
         if group.first is None:
             return
         self._last_seq, self._latest = group.tail.seq, group.tail.at
+        # `commit` counts none of its entries, so only recorded ones are counted here.
         self._marked_written += sum(entry.mark is not None for entry in group.unawaited_entries)
         with contextlib.suppress(OSError):
             self._bell.mark_written(group.tail.at)
@@ -290,6 +295,7 @@ class SqliteStore:
 
     async def _read_last(self) -> None:
         seq, at = await self._reader.last()
+        # The writer's thread may have gone further while this was read.
         self._last_seq, self._latest = max(seq, self._last_seq), max(at, self._latest)
 
     async def _flush_marks(self) -> None:

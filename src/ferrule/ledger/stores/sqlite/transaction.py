@@ -68,6 +68,7 @@ class Transactions:
             # Number and hash: another process may have used the number meanwhile.
             question = "SELECT count(*) FROM journal WHERE seq = ? AND hash = ?"
             found = connection.execute(question, group.first).fetchone()[0] if group.first else 0
+            # This commit overwrites in the log what the failed one may have left there.
             _rewrite_head(connection)
             connection.execute("COMMIT")
         except BaseException:
@@ -102,6 +103,7 @@ class Transactions:
             raise CommitFailed(str(error)) from error
 
     def _get_connection(self) -> sqlite3.Connection:
+        # After a restore the name leads to another file: rows written to the old one would be lost.
         if self._connection is not None and not self._file.is_current():
             self.disconnect()
         if self._connection is None:

@@ -202,5 +202,7 @@ def contains_any(path: Path, needles: Sequence[bytes]) -> bool:
     """
     names = [str(name) for name in (path, Path(f"{path}-wal")) if name.is_file()]
     words = "\n".join(needle.hex() for needle in needles)
+    # `-I` keeps the current folder and the environment out of what the search imports.
     done = subprocess.run([sys.executable, "-I", "-c", _SEARCH, *names], input=words, text=True, check=False)
+    # A search that failed counts as a find: writing the file anew is the safe answer.
     return done.returncode != 0

@@ -51,6 +51,7 @@ class Writer:
         self._limit = QUEUE_LIMIT
         self._wake_at = 1
         self._is_asleep = self._is_urgent = self._is_closing = False
+        # Always held: releasing it is the wake-up call.
         self._signal = threading.Lock()
         self._signal.acquire()
         self._thread = threading.Thread(target=self._run, name="ferrule-ledger", daemon=True)
@@ -61,6 +62,7 @@ class Writer:
         queue = self._queue
         if len(queue) >= self._limit:
             self._make_room()
+        # Without a lock: a deque's own operations are atomic, and this runs for every call.
         queue.append(entry)
         # Waking the thread costs more than the row: it is left asleep until a group is worth writing.
         if self._is_asleep and len(queue) >= self._wake_at:
@@ -77,11 +79,13 @@ class Writer:
 
     def is_idle(self) -> bool:
         """True when nothing is queued, being written or in doubt."""
+        # Only the sleep of an empty queue asks for one entry; the others have some, or a failing disk.
         return self._wake_at == 1 and self._is_asleep and not self._queue
 
     def close(self) -> int:
         """Write what is queued and end; gives how many recorded entries could not be written."""
         self._is_closing = self._is_urgent = True
+        # `record` then goes through `_make_room`, which refuses.
         self._limit = 0
         self._wake()
         self._thread.join()
@@ -106,6 +110,7 @@ class Writer:
     def _sleep(self, wake_at: int, seconds: float) -> None:
         """Until so many entries are queued, somebody waits, or the time is up (-1: never)."""
         self._wake_at = wake_at
+        # Before the queue is looked at: whoever adds an entry after the look sees this and wakes the thread.
         self._is_asleep = True
         if len(self._queue) < wake_at and not self._is_urgent:
             self._signal.acquire(timeout=seconds)
@@ -134,6 +139,7 @@ class Writer:
             if self._is_closing:
                 time.sleep(pause)
             else:
+                # The queue never gets that long: only a waiter or the end of the pause wakes it.
                 self._sleep(QUEUE_LIMIT + 1, pause)
             return
         while not self._queue and not self._is_closing:
@@ -142,6 +148,7 @@ class Writer:
             self._sleep(_ENOUGH, self._behind)
 
     def _take_group(self) -> list[GroupItem]:
+        # Before entries are taken: a waiter that comes meanwhile sets it again.
         self._is_urgent = False
         queue = self._queue
         items = [queue.popleft() for _ in range(min(len(queue), GROUP_LIMIT))]
@@ -203,6 +210,7 @@ class Writer:
         if is_there:
             self._succeed(group)
         elif error is None:
+            # Its waiters were told that the outcome is unknown; only entries without one are written again.
             self._queue.extendleft(reversed(group.unawaited_entries))
         else:
             self._fail(group.items, error)
@@ -211,12 +219,14 @@ class Writer:
         self._recover()
         for problem in group.problems:
             self._report(problem)
+        # Before the answers: whoever has one may look for the row at once.
         self._written(group)
         answer_waiters(group.answers)
 
     def _fail(self, items: Sequence[GroupItem], error: Exception) -> None:
         """Certainly not written: recorded entries wait for better times, the others are told."""
         self._lose_power(error)
+        # `extendleft` reverses, so `reversed` keeps the order in which calls were recorded.
         self._queue.extendleft(reversed([item for item in items if type(item) is Entry]))
         self._refuse(items, LedgerUnavailable(_explain(str(error))))
 
@@ -227,6 +237,7 @@ class Writer:
         if not self.failure:
             self._report(_explain(str(error)))
         self._transactions.disconnect()
+        # The limit of 0 sends `record` to `_make_room`, which refuses while there is a failure.
         self.failure, self._limit = str(error) or type(error).__name__, 0
 
     def _recover(self) -> None:

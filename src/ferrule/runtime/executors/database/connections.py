@@ -52,11 +52,13 @@ class Pool(Generic[C]):
         await self._places.acquire()
         try:
             while self._idle:
+                # The newest, so that the ones that are not needed grow old and are closed.
                 connection = self._idle.pop()[1]
                 if connection.is_usable():
                     self._out += 1
                     return connection, False
                 self._close_in_background(connection.aclose())
+            # The pool may have been closed while this waited for a place.
             if self._is_closed:
                 raise PoolClosed
             fresh = await self._connect()

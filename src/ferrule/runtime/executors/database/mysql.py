@@ -89,6 +89,7 @@ class MysqlDatabase:
             values = values_of(query)
             async for batch in execute(session.raw, text, values, query.wants, answer):
                 yield batch
+            # From here on a failure leaves it unknown whether the change was made.
             is_in_doubt = not query.is_read_only
             await session.raw.commit()
             is_in_doubt = False
@@ -175,12 +176,14 @@ class MysqlDatabase:
                     password=password.encode(),
                     database=str(members["database"]),
                     charset="utf8mb4",
+                    # A transaction begins with a statement that says whether it may write.
                     autocommit=True,
                     connect_timeout=min(10.0, self._seconds),
                     ssl=tls_of(spec, target.host, address),
                     program_name="ferrule",
                 )
             except (OSError, TimeoutError, self._errors.OperationalError) as error:
+                # The server has answered: another address of it would answer the same.
                 if isinstance(error, self._errors.OperationalError) and error.args[0] not in _GONE:
                     raise
                 refused = error

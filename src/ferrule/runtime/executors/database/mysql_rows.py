@@ -52,6 +52,7 @@ async def execute(
     protocol = load_driver("asyncmy.protocol")
     prepared = await connection.prepare(text)
     try:
+        # The flags say "no cursor"; the protocol wants an iteration count, and it is always 1.
         payload = struct.pack("<IBI", prepared._statement_id, 0, 1)
         if values:
             payload += protocol.pack_binary_params(tuple(values), connection._encoding)
@@ -65,6 +66,7 @@ async def execute(
             await connection.read_packet(protocol.FieldDescriptorPacket)
             for _ in range(first.read_length_encoded_integer())
         ]
+        # Without this capability, a packet of its own ends the columns.
         if not connection._deprecate_eof:
             await connection.read_packet()
         columns = Columns([field.name for field in fields], wants, [_convert(field) for field in fields])
@@ -186,6 +188,7 @@ def _value(value: object, form: str) -> Any:
             return base64.b64decode(value, validate=True)
         if form == "date-time" and _ZONED.fullmatch(value):
             return datetime.fromisoformat(value).astimezone(UTC).replace(tzinfo=None)
+        # Raises for half of a surrogate pair, so that the value counts as one that cannot be bound.
         value.encode()
         return value
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:

@@ -136,6 +136,7 @@ class _StatementWriter:
                 self._add(f" FETCH NEXT {limit} ROWS ONLY" if limit is not None else "")
             return
         if limit is not None or offset is not None:
+            # MySQL has no OFFSET without a LIMIT.
             self._add(f" LIMIT {limit if limit is not None else 2**63 - 1}")
             self._add(f" OFFSET {offset}" if offset else "")
 
@@ -159,6 +160,7 @@ class _StatementWriter:
             )
             written.append(f"{self._column(ordering.column)} {ordering.direction.upper()}")
         if written or is_needed:
+            # SQL Server has OFFSET only behind ORDER BY.
             self._add(f" ORDER BY {', '.join(written) or '(SELECT NULL)'}")
 
     def _where(self) -> None:
@@ -187,6 +189,7 @@ class _StatementWriter:
         if not isinstance(values, list) or len(values) > _MOST:
             raise _bad_request(f"the value of an 'in' filter must be a list of at most {_MOST} values")
         if not values:
+            # `IN ()` is no SQL in most dialects.
             self._add("1 = 0")
             return
         self._add(f"{column} IN (")

@@ -86,6 +86,7 @@ class PostgresDatabase:
             else:
                 await session.reset()
         except BaseException as error:
+            # A cancelled query may still run at the server: closing its session cancels it there.
             if isinstance(error, Exception | GeneratorExit) and await session.recover():
                 pool.give(session)
             else:
@@ -286,11 +287,13 @@ class PostgresSession:
         try:
             found = await prepared.raw.fetch(*prepared.values(query.values))
         except self._outdated:
+            # The error ended the transaction, and nothing of it took effect.
             await self.raw.execute("ROLLBACK; BEGIN READ WRITE")
             prepared = await self._prepare_again(query.statement)
             found = await prepared.raw.fetch(*prepared.values(query.values))
         answer.affected = _count_changed_rows(prepared.raw.get_statusmsg())
         yield prepared.columns(query.wants).rows(found)
+        # From here on a failure leaves it unknown whether the change was made.
         self.is_in_doubt = True
         await self.raw.execute("COMMIT")
         self.is_in_doubt = False

@@ -130,6 +130,7 @@ class RdsDataDatabase:
     async def _send(self, path: str, request: JsonObject, *, is_bare: bool = False) -> JsonObject:
         members = self._spec.members
         body = {"resourceArn": str(members["cluster_arn"]), "secretArn": self._secret(), **request}
+        # The API takes a database in every request but those that end a transaction.
         if not is_bare:
             body["database"] = str(members["database"])
         fetched = await self._aws.request(

@@ -150,6 +150,7 @@ class RowCollector:
         plan, shape = self._plan, self._shape
         held: list[JsonObject] = []
         pieces: list[bytes] = []
+        # A change has to be committed before the call answers, so its rows are read to the end here.
         may_stream = plan.is_read_only and shape.rows_member is not None
         async for batch in self._rows:
             kept = await self._take_within_limits(batch)
@@ -194,6 +195,7 @@ class RowCollector:
         for position, row in enumerate(batch):
             piece = encode(row)
             if self._count == plan.max_rows or self._size + len(piece) > plan.max_bytes:
+                # Closing stops the query, and rolls a change back.
                 await self._rows.aclose()
                 return self._end_at_limit(batch[:position], pieces)
             self._count += 1

@@ -82,6 +82,7 @@ class SnowflakeDatabase(ThreadedDatabase):
     def begin(self, raw: Any, query: Query, text: str, values: list[Any]) -> tuple[Any, JsonObject]:
         """Starts a statement, and waits for it by its id."""
         cursor = raw.cursor()
+        # So that `stop` never aborts the query before this one.
         raw.ferrule_query = None
         cursor.execute_async(text, *([values] if values else []))
         number = raw.ferrule_query = cursor.sfqid

@@ -189,6 +189,7 @@ class _StatementReader:
                 raise BadStatement("it holds a comment that MySQL runs ('/*!'); write it without")
             self._block_comment()
             return True
+        # In MySQL two dashes begin a comment only when a blank follows.
         is_line = ahead.startswith("--") and (self._dialect != "mysql" or ahead[2:3] in ("", " ", "\t", "\n", "\r"))
         is_line = is_line or (sign == "#" and self._dialect in ("mysql", "bigquery"))
         is_line = is_line or (ahead.startswith("//") and self._dialect == "snowflake")

@@ -67,6 +67,7 @@ class ThreadedSession:
                 await asyncio.to_thread(self._stop, self.raw, self.cursor)
                 await asyncio.wait({running}, timeout=_STOP_SECONDS)
             if running is not None and running.done() and not running.cancelled():
+                # Asked for, so that asyncio does not report it as a failure that nobody has seen.
                 running.exception()
             await asyncio.to_thread(self.raw.close)
 
@@ -125,6 +126,7 @@ class ThreadedDatabase(ABC):
         try:
             text = query.statement.text(self.marker)
             values = [bind_value(query.values.get(name)) for name in query.statement.names]
+            # From the start, because with autocommit the statement itself is the change.
             is_in_doubt = not query.is_read_only
             cursor, ref = await session.run(self.begin, session.raw, query, text, values)
             session.cursor = cursor

@@ -181,6 +181,7 @@ class HumanRun:
             native = await notify_in_time(self._notifier, notice, context)
             state = msgspec.json.encode(native) if native else b""
         except NotNotified as why:
+            # The inbox is the promise, and the notice a convenience: without it the task stands.
             context.progress(f"the task waits in the inbox; it could not be sent on: {why}")
             _log.warning("the task %s waits in the inbox; it could not be sent on: %s", context.invocation_id, why)
         return Waiting(

@@ -71,6 +71,7 @@ class AwsFunction:
         failed = None
         if answer.status not in (200, 202):
             failed = self._status_failure(answer, context)
+        # A function that fails was invoked successfully: its status is 200.
         elif "x-amz-function-error" in answer.headers:
             failed = self._function_failure(answer)
         if failed is not None:

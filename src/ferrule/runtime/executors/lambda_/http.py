@@ -110,6 +110,7 @@ class HttpFunctions:
 
     async def _send_event(self, going: Any) -> Fetched | None:
         if len(self._events) >= _MOST_EVENTS:
+            # A coroutine that nobody awaits would be reported.
             going.close()
             raise ExecutionFailed("rate_limited", f"{_MOST_EVENTS:,} events are on their way already", retry_after=1.0)
         task: asyncio.Task[Fetched] = asyncio.ensure_future(going)

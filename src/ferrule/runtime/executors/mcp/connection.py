@@ -155,6 +155,7 @@ class McpConnection:
         except BaseException as error:
             if self._ready.done() or not self._is_other_transport(error):
                 raise
+            # What ended the first transport must not count for the second.
             self._reason = None
             self._ending.clear()
             await self._run_over(transports[1])
@@ -262,6 +263,7 @@ class McpConnection:
         self._http = GuardedTransport(
             self._client, listed_only=self._listed_only, max_bytes=self._max_bytes, on_failed=on_failed
         )
+        # With `trust_env` a proxy of the environment would be mounted in place of the guarded transport.
         return httpx2.AsyncClient(transport=self._http, headers=self._headers, timeout=None, trust_env=False)
 
     @property
@@ -364,6 +366,7 @@ class McpConnection:
             await asyncio.shield(sending)
         except asyncio.CancelledError:
             if sending.cancelled():
+                # The connection ended and took the request with it; this call itself was not cancelled.
                 raise self._failure() from None
             sending.add_done_callback(hear_failure)
             sending.cancel()

@@ -218,6 +218,7 @@ class McpRun:
         is_over = False
 
         def progress(done: float, total: float | None, message: str | None) -> None:
+            # What comes after the answer must not be told after it.
             if not is_over:
                 report_progress(context, done, total, message)
 
@@ -267,6 +268,8 @@ class McpRun:
                     await connection.list_tools()
                     connection.checked_at = started
                 except ExecutionFailed:
+                    # Without an accepted definition there is nothing to compare with; the call itself tells what is
+                    # wrong.
                     if pinned:
                         raise
         if pinned:

@@ -122,6 +122,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 text="does not know the session any more", code="session_gone", ref=f"http:{status}", step="session"
             )
             return self._answer_error(request, number, gone)
+        # A JSON-RPC error says more than its status, and the client reads it.
         if status not in _FINAL and _is_rpc_error(body):
             return httpx2.Response(status, headers={"content-type": "application/json"}, content=body, request=request)
         return self._answer_error(request, number, problem_of_status(status, words, retry_after(answer.headers)))

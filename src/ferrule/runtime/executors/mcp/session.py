@@ -67,6 +67,7 @@ class Dispatcher(JSONRPCDispatcher[Any]):
         options: CallOptions = {**opts} if opts else {}
         if "request_id" not in options:
             options["request_id"] = next(self._numbers)
+        # Before it is sent: if it fails, the reason is kept under this number.
         if sent is not None:
             sent.number = options["request_id"]
         raw = await super().send_raw_request(method, params, options, _related_request_id=_related_request_id)

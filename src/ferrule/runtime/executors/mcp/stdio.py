@@ -104,6 +104,7 @@ class ServerProgram(asyncio.SubprocessProtocol):
             self.problem = TooLong(self._max_bytes)
             self._is_over = True
             self._rest, self._rest_size = [], 0
+        # Not without a whole line: a line longer than this has to come in, and `max_bytes` bounds it.
         if self._buffered > _BUFFERED and self._lines and not self._is_paused:
             self._is_paused = True
             self._pipe(1).pause_reading()
@@ -164,6 +165,7 @@ class ServerProgram(asyncio.SubprocessProtocol):
         pipe = self.transport.get_pipe_transport(0)
         if pipe is not None:
             pipe.close()
+        # A program that waits to write never gets to its end.
         if self._is_paused:
             self._is_paused = False
             self._pipe(1).resume_reading()
@@ -224,6 +226,7 @@ async def start_program(
 async def end_program(program: ServerProgram, tree: ProcessTree) -> None:
     """Ends it and everything it started: closes its input, then sends SIGTERM, then kills. Defers a cancellation."""
     patience = Patience()
+    # Noted before it ends: afterwards the system no longer tells whose children they were.
     tree.look()
     program.close_input()
     await patience.wait(program.exited, _GRACE_SECONDS)

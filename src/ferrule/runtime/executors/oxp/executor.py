@@ -219,6 +219,7 @@ class OxpRun:
         except ExecutionFailed as failed:
             if failed.error_class not in _UNSURE or asyncio.get_running_loop().time() >= ends:
                 raise
+            # It is sent again here, under its id; the pipeline must not send it under another.
             failed.is_retryable = False
             return CallFailure(failed, may_retry=True)
 

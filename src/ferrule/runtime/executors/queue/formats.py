@@ -87,6 +87,7 @@ class Formats:
         """Opens an envelope and returns its result. Members that the output schema declares are the tool's, not the
         envelope's."""
         envelope_members = _ENVELOPE - self._declared
+        # Only what has nothing but an envelope's members is an envelope.
         if value.keys() <= envelope_members:
             if "error" in value and value["error"] not in (None, False):
                 raise self._reported_failure(value["error"])

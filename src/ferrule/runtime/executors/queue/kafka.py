@@ -211,6 +211,7 @@ class KafkaQueue:
             bootstrap_servers=first,
             group_id=self._group(),
             enable_auto_commit=False,
+            # A partition that is added later has no offset yet: its replies count from the first one on.
             auto_offset_reset="earliest",
             **options,
         )
@@ -284,6 +285,7 @@ class KafkaQueue:
         except (OSError, TimeoutError, Forbidden, self._aiokafka.errors.KafkaError) as error:
             failed = kafka_failure(self._what, self._place.brokers[0], error)
             if failed.code == "credential_refused":
+                # The producer keeps the credentials that it was made with.
                 await self.aclose()
             raise self._identity.forget_if_refused(failed, context) from None
 

@@ -58,6 +58,7 @@ class SetAside:
             "bytes": len(body),
             "is_whole": len(body) <= _MOST_KEPT_BYTES,
             "native": facts,
+            # Cleaned before it is cut: a secret that is cut in two is not recognised any more.
             "body_base64": base64.b64encode(self._clean(body)[:_MOST_KEPT_BYTES]).decode(),
         }
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -93,6 +93,7 @@ class SqsQueue:
         if not message.is_text:
             attributes["content_encoding"] = "base64"
         text = message.body.decode() if message.is_text else base64.b64encode(message.body).decode()
+        # SQS counts the names, types and values of attributes as well.
         size = len(text.encode()) + sum(
             len(name) + len(value.encode()) + len("String") for name, value in attributes.items()
         )

@@ -40,6 +40,7 @@ def add_credentials(
                 f"the secret for the cookie {name!r} has characters that no cookie can hold",
                 code="credential_shape",
             )
+    # A request has one Cookie header, so the definition's own cookies stand in the same one.
     written = [value for name, value in headers if name.lower() == "cookie"]
     cookies = "; ".join([*written, *(f"{name}={value}" for name, value in shown.cookies.items())])
     return path, [*(pair for pair in headers if pair[0].lower() != "cookie"), (_COOKIE, cookies)]

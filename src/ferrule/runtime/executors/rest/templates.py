@@ -71,6 +71,7 @@ class PathSegment(NamedTuple):
                     raise unsendable(names[0], "must not have empty parts, '.' or '..' between its slashes")
         elif not made:
             raise unsendable(names[0], "must not be empty: it is part of the path")
+        # No other first letter can begin a `.`, encoded or not.
         elif made[0] in ".%" and _leads_away(made):
             raise unsendable(names[0], "must not be '.' or '..': it would lead to another path")
         return made

@@ -129,6 +129,7 @@ def find_literal_beginning(pattern: str) -> str:
     text = found[0]
     if "|" in pattern:
         return ""
+    # A repeat may stand for none of its character.
     return text[:-1] if pattern[len(text) : len(text) + 1] in _REPEATS else text
 
 
@@ -150,6 +151,7 @@ def _list_pattern_choices(patterns: tuple[str, ...], column: Column, base: PathB
 
 
 def _make_entries(beginning: str, ending: str = "") -> tuple[ClueEntry, ...]:
+    # Endings are filed reversed, and texts are looked up reversed, so that one kind of table serves both.
     entries = (ClueEntry("beginning", beginning), ClueEntry("ending", ending[::-1]))
     return tuple(entry for entry in entries if entry.key)
 

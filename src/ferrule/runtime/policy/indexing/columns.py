@@ -131,6 +131,7 @@ class ArgumentColumn:
             elif self._tree is not None:
                 self._tree.find(value, found)
             return
+        # Raises for half of a surrogate pair; then every rule is tested.
         if self._wants_encodable and not value.isascii():
             value.encode()
         if self._ranged:

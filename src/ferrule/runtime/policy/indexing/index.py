@@ -143,6 +143,7 @@ def _list_ways(rule: CompiledRule, base: PathBase) -> Iterator[FilingWay]:
                 ranges[column] = ranges[column].narrow(entry.key) if column in ranges else entry.key
                 clue = Clue(column, ((ClueEntry("range", ranges[column]),),))
             yield FilingWay(clue, rule.checks[:place])
+        # A rule is not filed by checks behind one that may fail: leaving it out would leave out the failure.
         if may_fail(check.about):
             return
 
