@@ -76,6 +76,7 @@ class _Inlining:
     def _follow(self, ref: object, beside: JsonObject, open_refs: tuple[str, ...], depth: int) -> JsonObject:
         if not isinstance(ref, str):
             raise NotInlinable("it has a $ref that is no text")
+        # Only references around this place count: two neighbours may lead to the same part.
         if ref in open_refs:
             raise NotInlinable(f"it refers to itself ({ref[:60]})")
         found = self._references.find(ref)
@@ -160,6 +161,7 @@ def _copy_per_level(schema: JsonObject, recursive: set[str], levels: int) -> Jso
     parts: JsonObject = schema["$defs"]
     copies: JsonObject = {}
     for name, part in parts.items():
+        # Level -1 for a part that is not recursive: its own references then begin at level 0.
         for level in range(levels) if name in recursive else (-1,):
             copy = _point_refs(part, recursive, level + 1)
             copies[_level_name(name, level) if name in recursive else name] = copy

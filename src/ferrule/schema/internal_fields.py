@@ -185,6 +185,7 @@ class _Strip:
         if keyword in _ROOTS:
             return {name: self.schema(part, (), False) for name, part in operand.items() if name not in self.leaves}
         if keyword == "patternProperties":
+            # `^secret$` is a name written as a pattern.
             operand = {name: part for name, part in operand.items() if name.strip("^$") not in self.leaves}
         kept: JsonObject = {}
         for name, member in operand.items():
@@ -226,6 +227,7 @@ class _Strip:
         pointer = schema.get("$ref")
         if not isinstance(pointer, str):
             return False
+        # Reading a pointer skips what precedes its first slash; with one in front nothing is skipped.
         return any(step in self.leaves for step in read_fragment(f"/{pointer}"))
 
 
@@ -237,5 +239,6 @@ def _loosen(schema: JsonObject, kept: JsonObject) -> JsonObject:
         for keyword in ("if", "then", "else"):
             kept.pop(keyword, None)
     if kept.get("oneOf") != schema.get("oneOf"):
+        # Branches may be alike without the removed fields, and `oneOf` would then refuse what fits several.
         kept.setdefault("anyOf", kept.pop("oneOf"))
     return kept

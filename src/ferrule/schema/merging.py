@@ -200,6 +200,7 @@ def same_values(some: list[object], others: list[object]) -> list[object]:
 
 def is_same(one: Any, other: Any) -> bool:
     """Returns True for JSON values that are equal: 1 is 1.0 but not true, at any depth."""
+    # To Python 1 == True and 1.0 == 1 at any depth, so `==` alone is not enough; it is only the quick first look.
     return one is other or (bool(one == other) and (one.__class__ is str or key_of(one) == key_of(other)))
 
 

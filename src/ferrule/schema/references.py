@@ -136,6 +136,7 @@ def survey(root: object) -> tuple[SchemaAddresses, dict[Path, SchemaResource]]:
 def _may_have_parts(schema: JsonObject) -> bool:
     """Returns True when a part below the root may have an address of its own. Quick, since hardly any schema has."""
     word = "id" if draft_by_name(schema) == 4 else "$id"
+    # Not the root itself: its own address changes none of its references.
     stack = list(schema.values())
     while stack:
         node = stack.pop()
@@ -169,6 +170,7 @@ def root_references(schema: Any, at: Path = ()) -> Any:
             # A lost reference keeps its base, so that it cannot match a place in the root by accident.
             lost = f"{place.base}{reference}" if reference.startswith("#") and not at else reference
             part["$ref"] = lost if target is None else write_fragment(at + target.path)
+        # References begin at the root from now on; an address left here would change what they lead to.
         if (path or at) and place.home == path:
             part.pop("id" if place.draft == 4 else "$id", None)
 
@@ -182,6 +184,7 @@ def relocate(schema: object, old: Path, new: Path) -> Any:
     """
     if isinstance(schema, dict) and "$id" in schema:
         return schema
+    # Steps read from a reference are text, list positions too.
     before = tuple(map(str, old))
 
     def move(part: JsonObject, _: Path) -> None:

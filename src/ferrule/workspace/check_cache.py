@@ -66,6 +66,7 @@ class CheckOutcome:
         self.diagnostics = tuple(self._rename_file(found) for found in report.diagnostics)
         self._paths = {task.name: task.path for task in selection.everything}
         self._paths.update({name: str(workspace.root / name) for name in _POLICIES})
+        # Of the reports, where nothing is suppressed yet: an excerpt masks silenced secrets too.
         self._secret = _group_by_file(
             found for each in reports for found in each.diagnostics if found.rule in SECRET_RULES
         )
@@ -248,6 +249,7 @@ class WorkspaceChecks:
     def _start_check(self) -> asyncio.Task[CheckOutcome]:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(asyncio.to_thread(self._check), name="ferrule checks definitions")
+            # Reads the exception: after `recall` nobody awaits the task, and asyncio would log it as never retrieved.
             self._looking.add_done_callback(lambda task: task.cancelled() or task.exception())
         return self._looking
 

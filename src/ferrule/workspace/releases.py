@@ -225,6 +225,7 @@ def load_last_release(workspace: Workspace) -> ComparisonSide:
 
 def _load_release(folder: Path, release: Release, keys: tuple[bytes, ...]) -> Catalog:
     catalog = Catalog.load(folder / release.catalog_name, keys)
+    # The seal does not tell which release this is: another catalog of ours in its place is sealed as well.
     if catalog.digest != release.digest:
         raise CatalogError(f"{folder / release.catalog_name} is not the catalog that release {release.number} names")
     return catalog

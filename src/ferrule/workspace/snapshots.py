@@ -96,6 +96,7 @@ def load_path_side(
     """Loads a folder or file of definitions, or a catalog file."""
     absolute = os.path.abspath(path)
     if not is_definitions(absolute):
+        # A catalog inside another workspace is sealed with that workspace's key.
         folders = {workspace.root, Workspace.open(absolute).root}
         keys = [key for folder in sorted(folders) for key in read_trusted_keys(folder / PUBLIC_FILE)]
         return load_catalog_side(Catalog.load(absolute, keys), name or show_path(absolute), keep)
@@ -136,6 +137,7 @@ def load_revision_side(workspace: Workspace, revision: str, progress: Progress |
         raise WorkspaceError(f"there is no file or folder {revision!r}, and {why}")
     prefix = (_run_git(root, "rev-parse", "--show-prefix") or b"").decode().strip()
     named = revision if ":" in revision else f"{revision}:{prefix}"
+    # The name comes from a command line: one that begins with a dash must not become an option of Git's.
     found = _run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", named)
     if found is None and (":" in revision or _find_commit(root, revision) is None):
         raise WorkspaceError(f"there is no file, folder or Git revision {revision!r}")

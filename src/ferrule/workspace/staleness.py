@@ -93,6 +93,7 @@ def is_stale(workspace: Workspace) -> bool:
             if known.others.get(task.name) != stamp and _is_definition(task):
                 return True
             others[task.name] = stamp
+    # Files that changed and still hold no definition are not read again by the next call.
     if others != known.others:
         _store_record(workspace, _BuiltFrom(known.catalog, known.definitions, others))
     return False

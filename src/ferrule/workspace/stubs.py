@@ -244,6 +244,7 @@ class _Writing:
         before = self._before.names if self._before is not None else {}
         there = {note.tool for note in notes.values()}
         tools = self._made.plan.tools
+        # The record has one entry for each id, and two versions of a tool have two sets of names.
         versions = Counter(tool.tool_id for tool in tools)
         now = {tool.tool_id: ToolNames(tool.stem, tool.type_name) for tool in tools if versions[tool.tool_id] < 2}
         return {tool_id: names for tool_id, names in (before | now).items() if tool_id in there or tool_id in now}
@@ -269,6 +270,7 @@ def _make_note(each: JudgedFile, before: FileNote | None, digests: Mapping[str, 
     if file.standing == "yours":
         is_there = each.state != "removed"
         return FileNote(standing="yours", tool=file.tool_id, contract=each.contract) if is_there else None
+    # The old note stays: its hash is what shows again next time that a person edited the file.
     if each.state not in WRITTEN and each.state != "unchanged":
         return before
     return FileNote(

@@ -180,6 +180,7 @@ def load_cache_key(folder: Path) -> bytes | None:
         key = os.urandom(32)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            # Of two first checks at once, one makes the key; the other goes without a cache.
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError:
             return None
@@ -187,4 +188,5 @@ def load_cache_key(folder: Path) -> bytes | None:
             out.write(key)
     except OSError:
         return None
+    # Another process may be half through writing it.
     return key if len(key) == 32 else None

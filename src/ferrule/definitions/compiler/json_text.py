@@ -70,6 +70,7 @@ def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
     except RecursionError:
         refuse_deep(text)
         raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", 1) from None
+    # A repeated name may have thrown the deep part away, and the scanner below recurses through the text.
     if _is_deeper_than(value, MAX_DEPTH) or members.has_repeated:
         refuse_deep(text)
     if "\\u" in text:

@@ -102,6 +102,7 @@ def without_new_names(old: object, new: object) -> Any:
         return old
     copy = dict(old)
     fresh = [name for name in collect_property_names(new) if name not in collect_property_names(old)]
+    # A schema for undeclared properties invited callers to send them, so it stays as it was.
     if fresh and old.get("additionalProperties", True) in (True, {}):
         copy["properties"] = {**dict.fromkeys(fresh, False), **_read_properties(old)}
     both = _read_properties(new)
@@ -185,6 +186,7 @@ def _compare_below(walk: Any, old: JsonObject, new: JsonObject, where: str) -> I
     open_before, open_after = old.get("additionalProperties"), new.get("additionalProperties")
     if isinstance(open_before, dict) and isinstance(open_after, dict):
         yield from walk(open_before, open_after, _join(where, "*"))
+    # `find_narrowings` compares items itself.
     if walk is find_weakenings and isinstance(old.get("items"), dict) and isinstance(new.get("items"), dict | bool):
         yield from walk(old["items"], new["items"], f"{where}[]")
 
@@ -200,6 +202,7 @@ def _compare_branches(old: JsonObject, new: JsonObject, where: str) -> Iterator[
             fitting = next((other for other in came if not any(find_narrowings(branch, other, where))), None)
             if fitting is not None:
                 came.remove(fitting)
+            # Enough new branches for this one and all that are left: it was changed rather than removed.
             elif came and len(came) > len(lost):
                 yield from find_narrowings(branch, came.pop(0), where)
             else:
@@ -272,6 +275,7 @@ def _tightness(upper: tuple[float, bool]) -> tuple[float, bool]:
 def _collect_required(schema: JsonObject) -> dict[str, None]:
     written = schema.get("required")
     names = dict.fromkeys(name for name in written if isinstance(name, str)) if isinstance(written, list) else {}
+    # Only `allOf`: what a branch of `anyOf` requires is not required of every value.
     branches = schema.get("allOf")
     for branch in branches if isinstance(branches, list) else ():
         if isinstance(branch, dict):

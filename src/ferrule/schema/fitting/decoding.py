@@ -60,6 +60,7 @@ def _decode_value(steps: tuple[Step, ...], number: int, value: object, depth: in
         case Pairs() as step:
             return _decode_pairs(steps, step.step, value, depth)
         case Wrapped() as step:
+            # An object with other members is the inner value itself, sent without its wrapper.
             inner = value[step.name] if isinstance(value, dict) and step.name in value and len(value) == 1 else value
             return _decode_value(steps, step.step, inner, depth + 1)
         case UnionChoice() as step:
@@ -83,7 +84,9 @@ def _decode_members(steps: tuple[Step, ...], step: Members, value: JsonObject, d
         elif name == step.others:
             more = _decode_pairs(steps, step.others_step, given, depth)
         else:
+            # `_encode_members` put one `_` behind an undeclared name that looks like a changed one.
             found[name[:-1] if changed and is_escaped(name, changed) else name] = given
+    # A declared property wins over a pair with its name.
     return {**more, **found} if isinstance(more, dict) else found
 
 
@@ -126,9 +129,11 @@ def _decode_choice(steps: tuple[Step, ...], step: UnionChoice, value: object, de
         if isinstance(parsed, dict | list):
             value = parsed
             fitting = [option for option in step.options if has_shape(option.shape, value)]
+    # Branches that are decoded alike need not be told apart.
     numbers = {option.step for option in fitting}
     if len(numbers) == 1:
         return _decode_value(steps, numbers.pop(), value, depth + 1)
+    # Which branch was meant may show only afterwards: the original one has to accept what comes out.
     for option in fitting or step.options:
         found = _decode_value(steps, option.step, value, depth + 1)
         if accepts(option, found):

@@ -164,6 +164,7 @@ def fit(schema: JsonObject, profile: Profile) -> FittedSchema:
         raise CannotFit(f"it cannot be written as JSON ({reason}); correct it") from None
     key = (profile.name, written)
     known = _known.get(key)
+    # The key holds only a name; another profile of that name must not get the answer for this one.
     if known is None or known[0] is not profile:
         known = profile, _fit(schema, written, profile)
         # Very large schemas would crowd out the rest of the cache.

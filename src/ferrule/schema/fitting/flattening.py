@@ -31,6 +31,7 @@ def flatten(members: list[JsonObject]) -> Flat | None:
     """Joins all of them into one; None where no value is accepted by all."""
     if len(members) == 1 and _APART.isdisjoint(members[0]):
         return Flat(members[0], [], [])
+    # `oneOf` counts as `anyOf`, which is looser; the tool's own schema still judges every call.
     unions = [said for member in members for word in ("anyOf", "oneOf") if isinstance(said := member.get(word), list)]
     if len(members) == 1:
         return Flat({word: said for word, said in members[0].items() if word not in _APART}, unions, [])

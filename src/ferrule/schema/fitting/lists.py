@@ -38,6 +38,7 @@ def rewrite_list(state: FittingState, keywords: JsonObject, path: str, depth: in
 def _alike(state: FittingState, items: object, fitted: JsonObject, sizes: JsonObject, path: str, depth: int) -> int:
     node = state.node(True if items is None else items, below(path, "items"), depth + 1)
     if node is None:
+        # No item fits, so only the empty list does; a schema for items is sent all the same.
         sizes["maxItems"] = 0
         node = {"type": "string"}, KEEP
     inner, step = node

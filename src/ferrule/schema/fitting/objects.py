@@ -37,6 +37,7 @@ def rewrite_object(
         raise CannotFit(f"an object with more than {MOST_SCHEMAS:,} properties; leave some out", path)
     others = _others(keywords)
     is_map = others.value is not False and others.value is not None
+    # A list of pairs nests one level deeper than a map, and one more as a property beside others.
     inside = 0 if not is_map or profile.allows_maps else 2 if named or is_root else 1
     if profile.deepest is not None and depth + inside > profile.deepest:
         return state.cut(path, f"{profile.title} takes schemas {profile.deepest} levels deep")
@@ -109,6 +110,7 @@ def _members(
                 fitted,
                 path,
                 words,
+                # Members that were added, or sent as null, would be counted too.
                 is_plain=more is None and not profile.is_all_required,
             )
     step = KEEP
@@ -239,6 +241,7 @@ def _key(state: FittingState, keywords: JsonObject, others: _Others, path: str) 
         rule = {"pattern": next(iter(others.patterns))}
     if not isinstance(rule, dict) or not rule:
         return {"type": "string"}
+    # A rule about names need not state a type, and providers want one for every value.
     node = state.node({"allOf": [{"type": "string"}, rule]}, below(path, "propertyNames"), 1)
     return node[0] if node is not None and node[1] == KEEP else {"type": "string"}
 
@@ -299,6 +302,7 @@ def legal_names(state: FittingState, named: JsonObject, path: str) -> dict[str, 
     bad = [name for name in named if rule.fullmatch(name) is None]
     if not bad:
         return {}
+    # Without `_` at the end: decoding takes a changed name with more `_` behind it for an escaped one (`is_escaped`).
     taken = {name.rstrip("_") for name in named}
     counts: dict[str, int] = {}
     found: dict[str, str] = {}

@@ -42,6 +42,7 @@ class FittedReferences:
             if self._left < 0:
                 raise CannotFit("its references lead too far; write it more simply", path)
             met = ahead.pop()
+            # Two references of other words may lead to one schema.
             if met == ref or self.target(met, path) is self.target(ref, path):
                 return True
             if met not in seen:
@@ -67,6 +68,7 @@ class FittedReferences:
 
 def refs_in(schema: object) -> set[str]:
     """Returns every reference somewhere in a schema, without following any."""
+    # A definition counts only where something refers to it.
     return {ref for position in positions(schema, skip=_HOMES) if isinstance(ref := position.schema.get("$ref"), str)}
 
 

@@ -132,6 +132,7 @@ class Rewriting(FittingState):
         beside = {word: said for word, said in keywords.items() if word not in ANNOTATIONS and word not in CONDITIONAL}
         if beside.keys() == {"type"} and all(self._is_within(branch, beside["type"], path) for branch in branches):
             beside = {}
+        # What stands beside a union holds for every branch, so each branch is rewritten together with it.
         around: list[Any] = [beside] if beside else []
         combined = len(branches)
         for more in unions[1:]:
@@ -197,6 +198,7 @@ class Rewriting(FittingState):
     def _keep_reference(self, ref: str, target: object, schema: JsonObject, path: str) -> Node | None:
         _, name, is_new = self.homes.of(ref, is_plain_kept=False)
         if is_new:
+            # The target may refer to itself, so its step needs a number before anybody knows what the step does.
             self.slots[ref] = self.step(Same())
             if self.level < _NESTED:
                 self._define(ref, name, target)
@@ -219,9 +221,11 @@ class Rewriting(FittingState):
         found = self.node(target, f"$defs/{name}", 1)
         self.built[ref] = found
         if found is None:
+            # Written although no value fits it: a reference inside itself may already point here.
             found = {"type": "null"}, KEEP
         self.definitions[name] = found[0]
         if found[1] != KEEP:
+            # References carry the number of the slot by now.
             self.steps[self.slots[ref]] = self.steps[found[1]]
 
     def collect_definitions(self) -> JsonObject:

@@ -200,6 +200,7 @@ def is_pattern_taken(pattern: str, kind: str) -> bool:
         return True
     if _LOOKAROUND.search(pattern):
         return False
+    # Six digits decide; `int` refuses texts of several thousand.
     return kind != "simple" or not (_FANCY.search(pattern) or any(int(n[:6]) > 100 for n in _COUNTS.findall(pattern)))
 
 

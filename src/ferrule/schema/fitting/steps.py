@@ -157,6 +157,7 @@ def drop_idle_steps(steps: list[Step], first: int) -> tuple[Step, ...]:
         return ()
     order = [first]
     numbers = {first: 0}
+    # `order` grows while it is walked.
     for number in order:
         for below in _below(steps[number]):
             if below not in idle and below not in numbers:
@@ -167,6 +168,7 @@ def drop_idle_steps(steps: list[Step], first: int) -> tuple[Step, ...]:
 
 def _idle(steps: list[Step]) -> set[int]:
     """Returns the steps that leave every value as it is: all that are not known to do otherwise."""
+    # Begins with all of them: steps in a circle are idle as long as none of them does anything.
     idle = {KEEP, *range(len(steps))}
     was = -1
     while was != len(idle):

@@ -114,6 +114,8 @@ class _Question:
             rest = {key: value for key, value in new.items() if key != "allOf"}
             return self._all([(old, rest), *((old, branch) for branch in new["allOf"])], old, new, depth)
         if set(new) == {"anyOf"} and len(new["anyOf"]) <= _MOST_BRANCHES:
+            # One branch that takes everything is proof; without one nothing is decided, since several may cover `old`
+            # together.
             if any(self.decide(old, branch, depth + 1).answer is Containment.ACCEPTS_ALL for branch in new["anyOf"]):
                 return _YES
             return None
@@ -139,6 +141,7 @@ class _Question:
             value = self._example_object(old, new)
             if value is not MISSING:
                 return ContainmentVerdict(Containment.REFUSES_SOME, value)
+        # One name that neither declares stands for all undeclared ones.
         for name in {**before, **after, _unused_name(before, after): True}:
             part = before.get(name, rest_before)
             verdict = self.decide(part, after.get(name, rest_after), depth + 1)
@@ -146,6 +149,7 @@ class _Question:
                 continue
             certain = False
             if verdict.example is not MISSING:
+                # A refused value of one property proves nothing until the old schema accepts a whole object with it.
                 value = self._example_object(old, new, {name: verdict.example})
                 if value is not MISSING:
                     return ContainmentVerdict(Containment.REFUSES_SOME, value)
@@ -284,6 +288,7 @@ def _branches(schema: Schema) -> int:
                 if keyword in position.schema:
                     branches = position.schema[keyword]
                     product *= len(branches) + (keyword == "oneOf") if isinstance(branches, list) else 2
+            # Far above every limit of the callers; the product of a hostile schema would grow on and on.
             if product > 10_000:
                 return product
     return product

@@ -190,6 +190,7 @@ def _stretch(written: str, length: int) -> str:
     shortest = _FORMATS.get(written, "a")
     missing = max(0, length - len(shortest))
     if written in ("email", "hostname"):
+        # A host name's label has at most 63 characters; six of these reach LONGEST.
         labels = ("a" * 49 + ".") * 6
         head, _, tail = shortest.rpartition("example.com")
         return f"{head}{labels[-missing:] if missing else ''}example.com{tail}"
@@ -200,6 +201,7 @@ def _numbers(schema: JsonObject, *, whole: bool) -> Iterator[int | float]:
     step = schema.get("multipleOf")
     for keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
         bound = schema.get(keyword)
+        # An integer beyond the range of floats raises in `bound + 0.5`.
         if is_number(bound) and abs(bound) < 1e300:
             if whole:
                 yield from (floor(bound), ceil(bound), floor(bound) - 1, ceil(bound) + 1)
@@ -218,6 +220,7 @@ def _count(schema: JsonObject, keyword: str, otherwise: object) -> Any:
 def _distinct(values: Iterable[object]) -> Iterator[object]:
     seen: set[str] = set()
     for value in values:
+        # The text tells 1, 1.0 and True apart, which are one member of a set; lists and objects could be no members.
         text = repr(value)
         if text not in seen:
             seen.add(text)

@@ -267,6 +267,7 @@ def _is_new(record: JsonObject, declaration: JsonObject, known: dict[tuple[str, 
     kind = next(kind for kind in REFERRED_BY if IDS[kind] in record)
     key, identity = IDS[kind], record[IDS[kind]]
     number = 1
+    # `setdefault` claims a free id for this record; the loop ends there, or at an equal record that has the id.
     while known.setdefault((kind, record[key]), record) != record:
         number += 1
         record[key] = declaration[REFERRED_BY[kind]] = f"{identity}#{number}"

@@ -165,6 +165,7 @@ class _Loader:
         self, report: FileReport, document: Document, definition: Definition, dialect: Dialect, namespace: str
     ) -> None:
         errors = _list_errors(report, definition.path)
+        # The tools of a manifest are judged one by one below.
         if errors and definition.kind != "adl.manifest":
             return
         try:
