@@ -340,6 +340,7 @@ class Catalog:
             low += 1
 
     def _key(self, position: int) -> bytes:
+        # A key's text begins where the one before it ends.
         at = self._key_ends + position * KEY.size
         if position:
             start, _, end, _ = _TWO_KEYS.unpack_from(self._sealed, at - KEY.size)

@@ -208,6 +208,7 @@ _LOOKS_SECRET = re.compile(
 def is_secret_name(name: str) -> bool:
     """Returns True when a key's last word or words name a credential, in any case style: `emailApiKey` does,
     `maxTokens` does not."""
+    # The end of a name decides, and a stranger's name may be of any length.
     words = [word.lower() for word in _WORD.findall(name[-200:])]
     if not words:
         return False

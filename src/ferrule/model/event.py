@@ -54,6 +54,7 @@ EventType = Literal[
     "tool.invocation.input_given",
 ]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
+# Ours follow the standard's 27, so a new event of ours goes to the end of the list.
 STANDARD_EVENT_TYPES: tuple[EventType, ...] = EVENT_TYPES[:27]
 TERMINAL_EVENT_TYPES: frozenset[EventType] = frozenset(
     {

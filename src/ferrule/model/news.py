@@ -128,6 +128,7 @@ def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> l
                 found.append(_new_cancellation(fact))
             case "acknowledged" | "failed" as word:
                 is_late = _word(fact, "why") == "too_late"
+                # "Too late" does not speak of a request that the end of the call has already answered as canceled.
                 waiting = [
                     number
                     for number, one in enumerate(found)

@@ -230,6 +230,7 @@ class Story:
         values = self.input_values
         befores = [*values.values()]
         return tuple(
+            # Each beside the input before it; the first beside itself.
             InputView(name, value, differences(before, value))
             for (name, value), before in zip(values.items(), (*befores[:1], *befores), strict=False)
         )

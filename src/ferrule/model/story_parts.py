@@ -167,6 +167,7 @@ def differences(before: object, after: object) -> tuple[FieldDifference, ...]:
             found.append(FieldDifference(path, "added", after=new))
         elif new is MISSING:
             found.append(FieldDifference(path, "removed", before=old))
+        # To Python 1, 1.0 and True are equal; on record they differ.
         elif old != new or type(old) is not type(new):
             found.append(FieldDifference(path or "$", "changed", old, new))
     return tuple(found)

@@ -41,6 +41,7 @@ ANNOTATIONS = frozenset(
 ALL_TYPES = ("object", "array", "string", "number", "boolean", "null")
 _MOST_MERGES = 2_000
 _MOST_DEPTH = 8
+# The second schema is the nearer one (what stands beside a `$ref` or an `allOf`), so these words of it count.
 _LATER_WINS = frozenset({"description", "default", "sensitive"})
 
 

@@ -89,6 +89,7 @@ def _mask_line(line: str) -> str:
     if pair is None:
         return line
     value = pair["rest"].rstrip().removesuffix(",").rstrip() or pair["rest"]
+    # The last test: such a sign opens a collection, a block or an anchor, and is no text.
     if is_literal_secret(pair["name"], value.strip("\"'")) and value[0] not in "{[|>&*":
         return f"{pair['start']}{MASK}{pair['rest'][len(value) :]}"
     return line

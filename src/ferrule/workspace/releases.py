@@ -151,6 +151,7 @@ def publish(
     path = workspace.root / CATALOG_FILE
     last = history[-1] if history else None
     is_new = last is None or last.digest != catalog.digest
+    # `is_new` covers both; the second half tells the type checker.
     if is_new or last is None:
         draft = Release(
             number=len(history) + 1,

@@ -134,6 +134,7 @@ def compare(published: Snapshot, candidate: Snapshot) -> Comparison:
     changes: list[ToolChange] = []
     for key in sorted({*before, *after}):
         new_parts = after.get(key, [])
+        # A tool that was withdrawn earlier matters only if it comes back.
         old_parts = before.get(key) or (withdrawn.get(key, []) if new_parts else [])
         # A few files say nothing about the tools they leave out.
         if not new_parts and not candidate.is_full:

@@ -73,6 +73,7 @@ class DiagnosticFilter:
         complaints = []
         lines = _find_table_lines(settings_file) if self._silenced else []
         for index, item in enumerate(self._silenced):
+            # By order: the TOML reader keeps no lines.
             line = lines[index] if index < len(lines) else 1
             if index not in self._used and item.rule.upper() not in ELSEWHERE and self.is_active(item.rule):
                 message = f"nothing in {item.path!r} breaks {item.rule}, so its suppression has no use"

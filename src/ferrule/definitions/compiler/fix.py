@@ -134,6 +134,7 @@ class _FixAttempts:
                 state, together = mended, together * 2
             elif len(offers) == 1:
                 self.refused.add(offers[0].identity)
+                # It may have uncovered errors that other fixes answer; only together they make the file better.
                 if mended is not None and _is_answered(state, mended, offers):
                     state = self.follow_up(state, mended) or state
             elif mended is None or not self.blame_definitions(state, mended, offers):

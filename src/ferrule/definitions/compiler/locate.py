@@ -61,6 +61,7 @@ def _place(document: Document, places: Places, finding: Finding) -> tuple[Span, 
         return Span(line, 1, line, 1), written
     if not exists or finding.on_key:
         return node.opener, written
+    # A value that begins below its key is marked at the key; a list item has none.
     if isinstance(finding.path[-1], int) or node.span.line == node.opener.line:
         return node.span, written
     return node.opener, written

@@ -49,6 +49,7 @@ def record(folder: Path, release: Release, catalog: bytes, key: Ed25519PrivateKe
     """Writes a release and its catalog. Raises WorkspaceError, also when another process released at the same
     moment."""
     sealed = msgspec.structs.replace(release, seal=base64.b64encode(key.sign(_encode_unsealed(release))).decode())
+    # The catalog first: once the record is there, readers expect the catalog it names.
     write_whole(folder / release.catalog_name, catalog)
     path = folder / f"{release.number:04}.json"
     draft = folder / f".{path.name}.{os.getpid()}"
@@ -69,6 +70,7 @@ def read_releases(folder: Path, trusted: Iterable[bytes]) -> list[Release]:
     keys = [Ed25519PublicKey.from_public_bytes(key) for key in trusted]
     found: list[Release] = []
     previous: str | None = None
+    # By length first, so that 10000.json follows 9999.json.
     for path in sorted(folder.glob("[0-9]*.json"), key=lambda path: (len(path.name), path.name)):
         try:
             data = path.read_bytes()

@@ -33,6 +33,7 @@ def parse_plain(text: str) -> JsonValue:
     """Parses an unquoted scalar. Raises UnusableNumber."""
     if text in _NULL:
         return None
+    # There is a first character: an empty text is null.
     if text[0] in _NUMBER_START:
         return _parse_number(text)
     if text in _TRUE:

@@ -50,6 +50,7 @@ def _find_covered_line(lines: list[str], number: int, start: int) -> int:
     if lines[number - 1][:start].strip():
         return number
     following = number
+    # Several comments above one line all cover that line.
     while following < len(lines) and lines[following].lstrip().startswith(("#", "<!--")):
         following += 1
     return following + 1

@@ -227,6 +227,7 @@ def _convert_member(field: str, value: object) -> Any:
 def _may_replace(tool: Tool, field: str, value: Any, was: JsonObject) -> bool:
     """Returns True when the document states nothing for the field, or still the value it had when the extension was written."""
     current = getattr(tool, field)
+    # These two only ever become stricter, so they need no `instead_of`.
     if field == "approval_required":
         return value is True
     if field == "max_calls_per_run":
@@ -303,6 +304,7 @@ def _normalize_numbers(value: object) -> Any:
         return [_normalize_numbers(member) for member in value]
     if isinstance(value, float) and value.is_integer():
         return int(value) if abs(value) < 2**53 else str(value)
+    # msgspec encodes no integer beyond 64 bits.
     return str(value) if isinstance(value, int) and not -(2**63) <= value < 2**64 else value
 
 

@@ -115,6 +115,7 @@ def _read_base(base: JsonObject | None, namespace: str) -> tuple[JsonObject, Too
         back = compile_tool(value, namespace)
     except Exception:  # the payload is a stranger's: dialects promise nothing about definitions with errors
         return None
+    # The writer changes these two; the tool's own payload stays as it is.
     copies = {key: dict(value[key]) for key in ("meta", "interface")}
     return {**value, **copies}, back
 

@@ -141,6 +141,7 @@ def _plan_json(schemas: Schemas, media: Media, body: Body) -> tuple[BodyMember, 
         schemas.report_cut(media.path, "the body")
     schema = entry.schema
     required = schema.get("required", ())
+    # Arguments of their own cannot say "required if there is a body at all".
     if is_flat(schema) and (body.is_required or not required):
         return tuple(BodyMember(name, member, name in required, {}) for name, member in schema["properties"].items())
     return (BodyMember("body", _describe_body(schema, body), body.is_required, {"whole": True}),)
@@ -246,4 +247,5 @@ def is_file(schema: JsonObject, types: tuple[str, ...]) -> bool:
         return False
     if "contentMediaType" in schema:
         return classify_media_type(schema["contentMediaType"]) == "binary"
+    # OpenAPI 3.1 writes raw bytes without a type; only the encoding tells.
     return "type" not in schema and bool(types) and all(classify_media_type(each) == "binary" for each in types)

@@ -191,6 +191,7 @@ def _rebase(value: object, file: str, own_name: str) -> Any:
         mapping = moved.get("mapping")
         if "propertyName" in moved and isinstance(mapping, dict):
             moved["mapping"] = {
+                # A plain word in a mapping is the name of a schema, not a file.
                 word: address(ref) if isinstance(ref, str) and ("#" in ref or ref.endswith(_FILE_ENDINGS)) else ref
                 for word, ref in mapping.items()
             }

@@ -106,6 +106,7 @@ class Schemas:
     def _expand_bounded(self, written: object, path: Path, is_input: bool, most: int) -> ExpandedSchema:
         self._merger.start_anew()
         for unroll, levels in _TRIES:
+            # An attempt that was broken off leaves its marks behind.
             self._parts.clear()
             self._demanded.clear()
             self._patience = _PATIENCE
@@ -188,6 +189,7 @@ class Schemas:
             ways = ways._replace(unroll=ways.unroll - 1)
         if ways.levels <= 0:
             return cut_members(target.value)
+        # With fewer levels left the same target is written shorter, so the limits are part of the key.
         mark = (key, is_part, ways)
         known = self._known.get(mark)
         if known is None:

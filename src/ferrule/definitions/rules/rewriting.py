@@ -89,6 +89,7 @@ def _insert_member(
     if holder is None:
         return None
     is_flow = manuscript.text_of(holder.span)[:1] == "{"
+    # Without those of a merge key, which are written elsewhere.
     members = {key: child for key, child in holder.children.items() if child.written == (*path, key)}
     if not members:
         return _insert_first(manuscript, holder, name, text) if is_flow else None
@@ -176,6 +177,7 @@ def _transplant_member(manuscript: Manuscript, path: Path, beside: Path) -> Edit
     last = max(children, key=_position_of)
     block = manuscript.indent(manuscript.text_of_lines(lines), last.opener.column - node.opener.column)
     at = manuscript.offset(manuscript.extent(last).end)
+    # Lines are only ever moved to the right.
     if last.opener.column <= node.opener.column or (at and manuscript.text[at - 1] != "\n"):
         return None
     return Edit(at, at, block)

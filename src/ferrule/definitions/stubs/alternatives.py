@@ -113,6 +113,7 @@ class _Expansion:
         self, flat: tuple[SchemaPlace, ...], unions: list[tuple[SchemaPlace, str]], chosen: frozenset[str], depth: int
     ) -> FittingWays:
         place, keyword = unions[0]
+        # The schema around the branch stays among the places, and would lead to this union again.
         chosen |= {f"{place.pointer}/{keyword}"}
         is_nullable = False
         found: list[Alternative] = []

@@ -103,6 +103,7 @@ class OutputFolder:
             with open(staged, "wb") as stream:
                 stream.write(data)
             with suppress(OSError):
+                # A move brings the staged file's own mode along, so it first takes over that of the file it replaces.
                 os.chmod(staged, stat.S_IMODE(os.stat(place).st_mode))
             moves.append((staged, place))
         return moves
@@ -114,6 +115,7 @@ class OutputFolder:
             except OSError as error:
                 if error.errno != errno.EXDEV:  # a folder below may be another disk
                     raise
+                # Copied beside it first: within one disk the file is replaced in one step, so nobody sees half of it.
                 beside = f"{place}.ferrule-gen"
                 shutil.copyfile(staged, beside)
                 os.replace(beside, place)
@@ -143,6 +145,7 @@ class OutputFolder:
 
 @contextmanager
 def _stage_folder(folder: str) -> Iterator[str]:
+    # Inside the folder, so that the moves stay on one disk.
     stage = tempfile.mkdtemp(prefix=_STAGE, dir=folder)
     try:
         yield stage

@@ -150,6 +150,7 @@ class Growth(ABC):
         if key in self._open:
             if not self._open[key]:
                 named = self.reserve(key, name, pointer)
+                # `reserve` takes the type for finished; it is still being built.
                 self._known.pop(key, None)
                 if named is None:
                     return ANYTHING

@@ -100,6 +100,7 @@ def _is_ours(there: bytes, note: FileNote | None, other: set[str]) -> bool:
     if not there.strip():
         return True
     known = other if note is None else other | {note.sha256}
+    # Where the record is lost, our header in the first line still tells.
     return hash_text(there) in known or (note is None and HEADER in there.partition(b"\n")[0])
 
 
@@ -107,6 +108,7 @@ def _judge_yours(file: SourceFile, lying: FolderState) -> JudgedFile:
     now = lying.contracts.get(file.tool_id, "")
     note = lying.run.files.get(file.path) if lying.run is not None else None
     if lying.content(file.path) is None:
+        # A file that a cut-off run was about to write was deleted by nobody.
         was_cut_off = lying.run is not None and file.path in lying.run.pending
         is_gone = lying.ignored.covers(file.path) and not was_cut_off
         return JudgedFile(file, "removed" if is_gone else "new", now)

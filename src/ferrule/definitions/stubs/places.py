@@ -148,6 +148,7 @@ class SchemaDocument:
         """Returns a schema and what is beside it, in the order in which it is written."""
         own = self._read(place)
         for keyword in own.schema:
+            # Entered where its members are written, so that members keep their order around a `$ref` or `allOf`.
             if keyword in ("properties", "required") and place.pointer not in found:
                 found[place.pointer] = own
             elif keyword == "$ref" and not self._gather_target(place, ref, found, way):

@@ -172,6 +172,7 @@ def _name_types(
         if tool.tool_id in kept:
             before, now = kept[tool.tool_id].type_name, style.make(symbol)
             held[symbol] = now if now.lower() == before.lower() else before
+    # Other acronyms may have made two kept names one; then all are named anew.
     if len(set(held.values())) < len(held) or _find_clashes(held.values(), language):
         held = {}
     free = [symbol for symbol in symbols if symbol not in held]

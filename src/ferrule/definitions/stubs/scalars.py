@@ -184,6 +184,7 @@ def _make_enumeration(
 ) -> types.Type:
     places = select_places(found.places, _LISTING)
     made_of = [place.pointer for place in places] or [name]
+    # The values too: several schemas together may allow only some of what one of them lists.
     key = (found.kind, (*made_of, *map(repr, values)), frozenset[str]())
     if (known := growth.find_known(key)) is not None:
         return known

@@ -126,6 +126,7 @@ def nullable(profile: Profile, schema: JsonObject) -> JsonObject:
         return schema
     if profile.nullable == "nullable":
         return {**schema, "nullable": True}
+    # Beside an `enum` a type with null lets no null in.
     if profile.nullable == "type-list" and word is not None and "enum" not in schema:
         return {**schema, "type": [word, "null"] if isinstance(word, str) else [*word, "null"]}
     description = {"description": schema["description"]} if "description" in schema else {}

@@ -150,6 +150,7 @@ class _Translation:
         said = schema.get("$schema")
         draft = (draft_of(said) if isinstance(said, str) and path else None) or around.draft
         place = self._places[path] = self._addresses.enter(schema, path, around._replace(draft=draft))
+        # A keyword that the draft does not know holds no schemas.
         for steps, member in members(_read(schema, draft)):
             self._survey(member, path + steps, place)
 
@@ -209,6 +210,7 @@ class _Translation:
         elif keyword == "$recursiveRef" and "$ref" in known:
             made["$dynamicRef"] = write_fragment(self._moved.get(target, ()))
         else:
+            # Keeps its place among the keywords; `translate` fills it in once every target has moved.
             made["$ref"] = ""
             self._references.append((made, target))
 

@@ -150,6 +150,7 @@ def drop_client(manuscript: Manuscript) -> Iterator[Fix]:
         if edit is not None:
 
             def change(value: JsonObject, key: str = key) -> None:
+                # `key=key`, because the loop has moved on when the fix is tried.
                 del value["transport"]["credentials"][key]
 
             yield Fix("AML-16", ((*_CREDENTIALS, key),), (edit,), change)

@@ -226,6 +226,7 @@ def is_common(pattern: str) -> bool:
             counts = [int(each) for each in re.findall("[0-9]+", text)]
             if len(counts) == 2 and counts[0] > counts[1]:
                 return False
+            # Go limits the product of repeats within one another; multiplying those side by side too is only careful.
             copies *= max(1, *counts)
         depth += (before == "open") - (before == "close")
         at = token.end()

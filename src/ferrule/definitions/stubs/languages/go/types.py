@@ -303,6 +303,7 @@ def _write_tag_reader(union: types.Union, fields: list[GoField]) -> list[str]:
     lines += ["\tif err := decode(data, &tag); err != nil {", "\t\treturn err", "\t}", "\tswitch tag.Value {"]
     seen: set[str] = set()
     for variant, field in zip(union.variants, fields, strict=True):
+        # Go compiles no switch that has a case twice.
         cases = [quote(str(each)) for each in dict.fromkeys(variant.tags) if str(each) not in seen]
         seen.update(map(str, variant.tags))
         if cases:

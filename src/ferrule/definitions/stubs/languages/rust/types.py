@@ -97,6 +97,7 @@ class RustTypes:
             made = f"Option<{made}>"
             attributes += (_PRESENT if is_exact or may_be_null(member.type, self.declarations) else "") + _LEFT_OUT
         elif is_exact and isinstance(member.type, types.Nullable):
+            # A reader of its own makes serde demand the member; it takes a missing Option for None otherwise.
             attributes += write_attribute('deserialize_with = "Option::deserialize"')
         return f"{self._document(member.words, member.type, 4)}{attributes}{write_assignment(f'pub {name}:', made, ',', 4)}"
 
@@ -264,6 +265,7 @@ class RustTypes:
             if isinstance(each, types.Union) and each.tag is not None and self._has_plain_tags(each)
         }
         while True:
+            # Round by round: a union that falls out uses its records without a tag, which may disqualify others.
             tags: dict[str, set[str | None]] = {root.name: {None} for root in self._roots}
             for each in self.declarations.values():
                 for name in (name for part in parts_of(each) for name in _list_names(part)):
