@@ -106,6 +106,7 @@ class BatchRun:
         for number, request in enumerate(self.requests):
             written = encode_arguments(request.arguments)
             if isinstance(written, Stop):
+                # Refused, but planned like the others: each call of a batch gets its record.
                 refused[number], written = written, b"null"
             call = plan(session, request.name, written, make_options(request))
             call.flight.batch = self._membership
@@ -166,6 +167,7 @@ class BatchRun:
                     ended = await self._run_or_stop(number, refused)
             outcome = ended if isinstance(ended, Result) else await self._calls.resolve_outcome(ended, wait)
         except BaseException:
+            # Calls that depend on this one must not wait for ever.
             self._done[number].cancel()
             self._has_failed = True
             self._push_update(None)
@@ -369,6 +371,7 @@ class BatchRun:
     def _apply_deferred(self) -> None:
         deferred = self._membership.deferred
         self._membership.is_over = True
+        # In call order, whichever of them ended first.
         for call in self._planned:
             if call.invocation_id in deferred:
                 apply_modifiers(call.session.values, deferred.pop(call.invocation_id))

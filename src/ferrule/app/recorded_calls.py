@@ -276,6 +276,7 @@ class Calls:
                 try:
                     await self._recover_call(opened, "the ledger could not be written when it ended")
                 except LedgerError:
+                    # The ledger is gone again: the others stay on the list until it is back.
                     return
             unrecorded.discard(call_id)
 

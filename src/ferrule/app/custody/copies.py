@@ -120,6 +120,7 @@ def _last_common_row(source: SqliteSource, head: HeadRow, verdict: AuditVerdict)
     if head.ledger != verdict.ledger:
         return 0
     if (head.seq, head.hash.hex()) == (verdict.last_seq, verdict.head_hash):
+        # The same rows in a damaged file are still worth restoring.
         return verdict.last_seq if any(source.defects()) or any(source.damage()) else None
     found = source.hash_at(verdict.last_seq)
     return verdict.last_seq if found is not None and found.hex() == verdict.head_hash else 0
@@ -139,6 +140,7 @@ def _replace(paths: LedgerPaths, backup: Path, verdict: AuditVerdict, lost: Lost
         copies.drop_log(copy)
         # The old ledger stays, under another name: it is the only trace of the lost rows.
         aside = _set_aside(paths, lost)
+        # Again: a process may have opened the ledger while the copy was made.
         _check_unused(paths)
         copies.put_in_place(copy, paths.ledger)
     finally:

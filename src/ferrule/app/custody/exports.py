@@ -37,6 +37,7 @@ def export_rows(
 
     The private key seals the file if it is there; a part that ends before the ledger does needs it.
     """
+    # Without the opening and the ending.
     return write_lines(target, stream_rows(paths, first=first, last=last, has_payloads=has_payloads)) - 2
 
 
@@ -72,6 +73,7 @@ def _make_opening(
         first=start,
         last=end,
         before=_hash_before(source, start).hex(),
+        # A pruned ledger from its first row to its last is whole: it begins where its anchor says.
         is_part=start > 1 and not (start == begin[0] and end == head.seq),
         has_payloads=has_payloads,
         public_key=public,

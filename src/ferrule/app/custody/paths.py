@@ -42,6 +42,7 @@ def ledger_paths(workspace: Workspace, ledger: str | None = None) -> LedgerPaths
     beside = file.absolute().parent / "keys"
     if ledger is not None and (beside / "ledger.pub").is_file():
         keys = beside
+    # The workspace's witness knows nothing of another ledger.
     witness = settings.witness if ledger is None and "://" not in settings.witness else ""
     return LedgerPaths(file, keys / "ledger.key", keys / "ledger.pub", workspace.root / witness if witness else None)
 

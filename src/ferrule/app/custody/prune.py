@@ -127,6 +127,7 @@ def _walk_rows(ledger: Path, cut: int, progress: Progress | None) -> Walk:
 
 def _remove(upkeep: Upkeep, walk: Walk, before: int, by: str) -> None:
     with upkeep.writing():
+        # Under the lock: keys and counters may have changed since the rows were walked.
         planned = plan_pruning(walk, upkeep.list_kept_keys(walk.last), upkeep.count_calls)
         upkeep.remove_up_to(walk.last, planned.dropped_runs)
         facts = to_facts(planned.anchor, by=by, before=iso(before))

@@ -99,6 +99,7 @@ def _match_runs(base: list[str], mine: list[str], theirs: list[str]) -> Iterator
 
 def _match_lines(base: list[str], side: list[str]) -> dict[int, int]:
     """Returns the lines of the base that a side still has: base line number to the side's line number."""
+    # With `autojunk`, lines that occur often in a long text would match nothing.
     blocks = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
     return {block.a + step: block.b + step for block in blocks for step in range(block.size)}
 

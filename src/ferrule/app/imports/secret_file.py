@@ -53,6 +53,7 @@ def _create_private(file: Path) -> None:
     """Creates a file that only its owner can read, before anything is written into it."""
     try:
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, _MODE))
+        # A file that was there before keeps its mode when it is opened.
         os.chmod(file, _MODE)
     except OSError as error:
         raise SettingsError(f"cannot write {file}: {error.strerror}") from None

@@ -121,6 +121,7 @@ class PolicyTrial:
         return explain_rules(self.engine, tried.entry, tried.request, judged)
 
     def _find_entry(self, name: str, request: SurfaceRequest) -> SurfaceEntry:
+        # Without an agent the surface is made of this tool alone, so each tool has its own.
         key = (repr(request), name if request.agent is None else "")
         if key not in self._surfaces:
             named = (name, *self._catalog.find_ids(name))
@@ -128,6 +129,7 @@ class PolicyTrial:
             self._surfaces[key] = build_surface(
                 view,
                 request,
+                # An engine would take off the surface what it denies, and then nothing could be asked about it.
                 engine=None,
                 now=0,
                 new_id=lambda: "srf_trial",

@@ -165,6 +165,7 @@ def _bits_of(numbers: Iterable[int]) -> int:
 
 
 def _numbers_of(bits: int) -> list[int]:
+    # The digits behind `0b`, from the lowest on.
     return [number for number, digit in enumerate(bin(bits)[:1:-1]) if digit == "1"]
 
 

@@ -200,6 +200,7 @@ class _Open:
 
     def advance(self, row: StoredEntry, glance: _Glance) -> None:
         if self.waiting_since is not None and glance.states:
+            # The low five bits of a code are the state, the others its time.
             self.waited += max(0, (glance.states[0] >> 5) - self.waiting_since)
             self.waiting_since = None
         if self.ran_at is None:
@@ -409,6 +410,7 @@ _NONE = Counts()
 
 def _find_execute_end(phases: Sequence[int]) -> int | None:
     """Finds when `execute` ended: nanoseconds since the call was planned; None for a call that never came so far."""
+    # The low four bits of a code are the phase, the others its time.
     return next((code >> 4 for code in reversed(phases) if code & 15 == _EXECUTE), None)
 
 

@@ -166,6 +166,7 @@ def _is_decided_before(decision: Decision, state: State, will_ask: bool) -> bool
     behavior, place = decision.ruling.behavior, _PLACES[state]
     if place == _LAST:
         return True
+    # 4 is the place of `awaiting_approval` among the states, 3 that of `pre_hooks_running`.
     if behavior == "ask":
         return state == "awaiting_approval" or (place > 4 and not will_ask)
     return place > (3 if behavior == "passthrough" else 4)

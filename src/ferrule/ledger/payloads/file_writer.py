@@ -136,6 +136,7 @@ class FileWriter:
             try:
                 os.fsync(after)
             except OSError:
+                # Its name may not outlast a power cut, so the payload is not there.
                 os.unlink(name, dir_fd=after)
                 raise
 

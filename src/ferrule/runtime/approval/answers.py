@@ -67,6 +67,7 @@ def _make_answer_row(
     question: OpenQuestion, answer: Answer, state: str, states: list[int], payload: Payload | None
 ) -> Entry:
     segment = Segment(question.header, question.created_at, [], states, answer=answer)
+    # Without an owner: any process may let the call go on.
     mark = Mark(
         state=state,
         expires_at=question.request.expires_at,

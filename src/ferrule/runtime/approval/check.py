@@ -224,6 +224,7 @@ def _check_requirement(request: ApprovalRequest, answers: Sequence[Answer]) -> A
             return ApprovalUnsatisfied(objection.flaw, objection.message)
     # Two spellings of one name are one person, who cannot approve twice.
     people = {normalize_person(answer.by) for answer in answers}
+    # Never without anybody, whatever the requirement says.
     if len(people) < max(1, demanded.people):
         return ApprovalUnsatisfied("too_few", f"{len(people)} of {demanded.people} people approved it")
     return None

@@ -319,6 +319,7 @@ class CachedRun:
         """Returns the cache key of a call; None for input without a canonical encoding, which is never cached."""
         caller = (context.principal, context.tenant, context.agent, context.is_confined)
         try:
+            # Sorted, so that the same arguments in another order have the same key.
             written = msgspec.msgpack.encode(
                 (self._digest, caller, arguments, dict(context.values), dict(context.credentials)), order="sorted"
             )

@@ -187,6 +187,7 @@ def _retry_while_busy(attempt: Callable[[], sqlite3.Connection]) -> sqlite3.Conn
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, keys: LedgerKeys, clock: Callable[[], int]) -> None:
+    # Without the lock first: there is nearly never anything to migrate.
     if _read_version(connection) == len(MIGRATIONS):
         return
     begin(connection)
@@ -224,6 +225,7 @@ def _apply_migrations(connection: sqlite3.Connection, version: int, keys: Ledger
         for statement in statements:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    # Raises for rows that the old head does not vouch for: they are not signed anew.
     ledger, tail = read_tail(connection, keys, None) if version else (f"ldg_{secrets.token_hex(12)}", EMPTY)
     facts = {"ledger": ledger, "schema_version": len(MIGRATIONS), "before": version}
     entry = Entry("opened", "", clock(), "", "migrated" if version else "created", facts)

@@ -56,6 +56,7 @@ class Transactions:
             self._commit(connection)
         else:
             roll_back(connection)
+        # The next group believes this tail without checking its signature again.
         self._known = group.tail
 
     def settle(self, group: Group) -> bool:

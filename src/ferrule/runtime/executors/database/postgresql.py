@@ -271,6 +271,7 @@ class PostgresSession:
                 yield prepared.columns(query.wants).rows(first)
                 return
             prepared.is_long = True
+        # A cursor lives only within a transaction.
         await self.raw.execute("BEGIN READ ONLY")
         cursor = await prepared.raw.cursor(*prepared.values(query.values))
         columns = prepared.columns(query.wants)

@@ -119,6 +119,7 @@ class RdsDataDatabase:
             "sql": text,
             "parameters": parameters,
             "includeResultMetadata": True,
+            # As numbers, decimals would lose digits.
             "resultSetOptions": {"decimalReturnType": "STRING", "longReturnType": "LONG"},
         }
         return await self._send("/Execute", request | ({"transactionId": transaction} if transaction else {}))
@@ -187,6 +188,7 @@ def _parameter(name: str, query: Query) -> JsonObject:
         made["value"] = {"stringValue": str(value)}
         if form in _HINTS:
             made["typeHint"] = _HINTS[form]
+            # This hint takes a blank between date and time, and no zone.
             made["value"] = {"stringValue": str(value).replace("T", " ").removesuffix("Z")}
     return made
 

@@ -144,6 +144,7 @@ class _StatementReader:
         word = text.lower()
         self._at += len(text)
         following = self._sql[self._at : self._at + 1]
+        # `E'…'` is a text in which a backslash escapes.
         if word == "e" and following == "'" and self._dialect == "postgresql":
             self._skip_text("'", has_backslashes=True)
             word = "'"
@@ -161,6 +162,7 @@ class _StatementReader:
     def _colon(self) -> None:
         following = self._sql[self._at + 1 : self._at + 2]
         if following in (":", "="):
+            # A cast or an assignment is no parameter.
             self._at, self._before = self._at + 2, "::"
             return
         found = _NAME.match(self._sql, self._at)
@@ -234,6 +236,7 @@ class _StatementReader:
 
     def _skip_dollar_quoted(self) -> bool:
         opening = _DOLLAR.match(self._sql, self._at)
+        # Snowflake has no tag between the dollar signs.
         if opening is None or (self._dialect == "snowflake" and opening[0] != "$$"):
             return False
         end = self._sql.find(opening[0], opening.end())

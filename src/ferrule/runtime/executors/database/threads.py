@@ -140,6 +140,7 @@ class ThreadedDatabase(ABC):
             await session.run(self.end, session.raw, not query.is_read_only)
             await session.run(cursor.close)
         except BaseException as error:
+            # These drivers do not tell in what state a failure leaves a connection.
             self._pool.drop(session)
             report = self.report_failure(error)
             if report is None:

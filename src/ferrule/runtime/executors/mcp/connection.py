@@ -106,6 +106,7 @@ class McpConnection:
     async def open(self) -> None:
         """Connects and negotiates a revision. Raises ExecutionFailed, after cleaning up."""
         self._task = asyncio.create_task(self._run(), name=f"mcp {self.upstream.label}")
+        # Whoever stops waiting must not cancel the future that the task will set.
         await asyncio.shield(self._ready)
 
     async def aclose(self) -> None:
@@ -115,6 +116,7 @@ class McpConnection:
         task = self._task
         if task is None or task.done():
             return
+        # Until it is ready it waits for the server, and does not look at `_ending`.
         if not self._ready.done():
             task.cancel()
         done, _ = await asyncio.wait({task}, timeout=_CLOSING_SECONDS)
@@ -140,6 +142,7 @@ class McpConnection:
             if not self._ready.done():
                 self._ready.set_exception(self._failure())
                 self._ready.exception()  # marks it as retrieved: the caller that opened it may have been cancelled
+        # Any other failure is told by `_reason`: raised here, it would only be a task's failure that nobody looks at.
         if isinstance(failed, asyncio.CancelledError):
             raise failed
 
@@ -263,7 +266,6 @@ class McpConnection:
         self._http = GuardedTransport(
             self._client, listed_only=self._listed_only, max_bytes=self._max_bytes, on_failed=on_failed
         )
-        # With `trust_env` a proxy of the environment would be mounted in place of the guarded transport.
         return httpx2.AsyncClient(transport=self._http, headers=self._headers, timeout=None, trust_env=False)
 
     @property
@@ -325,6 +327,7 @@ class McpConnection:
         for _ in range(_MOST_PAGES):
             page, problem, cursor = await self._page(cursor)
             found += [tool for tool in page if problem is None or tool.get("name") in problem]
+            # A server may name the same page for ever.
             if cursor is None or cursor in seen or len(found) > _MOST_TOOLS:
                 break
             seen.add(cursor)
@@ -357,6 +360,7 @@ class McpConnection:
         """Sends a request from a task of its own, so that a cancelled call can still notify the server of the cancellation."""
         if self._session is None or self.is_closed:
             raise await self._wait_for_end()
+        # The new task copies the context and finds the request there, so it is taken back here at once.
         token = CURRENT_REQUEST.set(sent)
         try:
             sending = asyncio.create_task(self._session.send_request(request, _Anything, progress_callback=progress))

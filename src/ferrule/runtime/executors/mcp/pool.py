@@ -93,6 +93,7 @@ class ConnectionPool:
             raise
         finally:
             self._opening.pop(key, None)
+        # It was closed while this was being opened.
         if self._is_closed:
             self._close_in_background(connection)
             raise ExecutionFailed("canceled", "the app is being closed")

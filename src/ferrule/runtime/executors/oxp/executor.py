@@ -188,6 +188,7 @@ class OxpRun:
                 return answer
             if answer.is_pending:
                 if not is_waiting:
+                    # A person takes longer than a call may: the wait has a limit of its own.
                     is_waiting, ends = True, loop.time() + self._settings.pending_seconds
                     context.to_background(message=f"the call waits at {self._server.label}")
             elif not answer.may_retry or attempt >= self._settings.attempts:

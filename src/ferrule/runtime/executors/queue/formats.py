@@ -95,6 +95,7 @@ class Formats:
                 return value["result"]
             if isinstance(value.get("result_base64"), str):
                 return self._binary(value["result_base64"])
+        # The correlation id is ours, unless the output schema has it.
         if "correlation_id" in envelope_members:
             return {name: member for name, member in value.items() if name != "correlation_id"}
         return value

@@ -238,6 +238,7 @@ class KafkaQueue:
                     await producer.stop()
                     raise
                 self._producer = producer
+            # With each message: the cluster may advertise another broker by now.
             await dialer.demand_cluster(self._producer.client)
             return self._producer
 

@@ -194,9 +194,11 @@ class GuardedDialer:
                 addresses = await self.addresses(broker.host, broker.port)
             except (Forbidden, OSError):
                 return None
+            # The library hands TLS the address that it dials; `NamedTls` checks the certificate by this name instead.
             token = NAME.set(broker.host)
             try:
                 for address in addresses:
+                    # The library asks `broker_metadata` where to dial, and is given the address that was checked.
                     checked[node_id] = broker._replace(host=address)
                     connection = await dial(node_id, **named)
                     if connection is not None:

@@ -273,10 +273,12 @@ class RestRun:
     ) -> Response:
         """Sends again with a fresh secret, if it has changed and the call may be sent twice; else returns the same answer."""
         assert self._credentials is not None
+        # Also where this call is not repeated: the next one then fetches a fresh secret.
         self._vault.forget_refused(self._credentials, context)
         if self._is_single(context):
             return response
         fresh = await self._fetch_credentials(context)
+        # The same secret would be refused again.
         if fresh == own:
             return response
         response.close()

@@ -117,6 +117,7 @@ def plan_of(
     body = _body_kind(endpoint.method, transport)
     default = ArgumentPlace("query" if body == "none" else "body")
     places: dict[str, ArgumentPlace] = dict.fromkeys((*template.names, *in_texts), NOWHERE)
+    # What the path or a template names goes nowhere else, unless `x-mapping` gives it one more place.
     places |= dict(_places(transport, own, body))
     if body == "multipart":
         places |= {
@@ -130,6 +131,7 @@ def plan_of(
     )
     _refuse_own(own, in_query, places, members if default.kind == "query" else {})
     if default.kind == "query":
+        # Names are encoded here, once, and not with every call.
         places = {**{name: ArgumentPlace("query", quote(name)) for name in members}, **places}
     left = [name for name in members if places.get(name, default).kind in ("body", "file")]
     whole = _whole_body_argument(transport, body, left)
@@ -138,6 +140,7 @@ def plan_of(
     content_type = next((value for name, value in fixed_headers if name.lower() == "content-type"), "")
     if content_type and body in ("multipart", "form", "none"):
         raise BadMapping(f"`x-headers` must not set Content-Type: a body of kind {body} has its own")
+    # Cookies of arguments join the definition's own in one header, so those are kept apart.
     has_cookies = any(place.kind == "cookie" for place in places.values())
     parted = {"content-type", "cookie"} if has_cookies else {"content-type"}
     return RestPlan(
