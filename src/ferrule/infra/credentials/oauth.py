@@ -169,6 +169,7 @@ class Authorizations:
                 except DamagedRecord as damaged:
                     self.store.forget(owner)
                     return Disconnection(True, False, f"what was kept could not be read: {damaged}")
+                # Before the provider is asked: the tokens end here whatever it answers.
                 self.store.forget(owner)
         except RecordBusy as busy:
             raise ExecutionFailed(

@@ -112,11 +112,13 @@ class SealedFolder:
     def _lock_file(self, name: str) -> int:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Opened anew each time: the lock belongs to the open file, so calls of one process exclude each other too.
             return os.open(self._folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise AccessError(f"cannot write into {self._folder}: {error.strerror}") from None
 
     def _associated_data(self, name: str) -> bytes:
+        # The place is authenticated as well: a record put in place of another one does not open (decision 0026).
         return _FORM + f"{self._folder.name}/{name}".encode()
 
     def _open_cipher(self) -> AESGCM:

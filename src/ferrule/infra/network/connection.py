@@ -95,6 +95,7 @@ class ClientConnection(IncomingBody, asyncio.Protocol):
         try:
             response = await head
         except BaseException:
+            # A late answer on this connection would be taken for that of the next request.
             self.close()
             raise
         self._host = host

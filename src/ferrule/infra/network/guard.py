@@ -62,11 +62,13 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(parsed, ipaddress.IPv4Address):
         return not any(parsed in network for network in _NOT_PUBLIC_4)
+    # An address with a scope is of one link of this machine, and never of the open internet.
     if parsed.scope_id is not None:
         return False
     inner = _inner(parsed)
     if inner is not None and not is_public(str(inner)):
         return False
+    # Judged above by the address inside; the ranges below are of IPv6 alone.
     if parsed.ipv4_mapped is not None or parsed in _NAT64:
         return True
     return parsed in _PUBLIC_6 and not any(parsed in network for network in _NOT_PUBLIC_6)

@@ -140,6 +140,7 @@ def _from_environment(env: Mapping[str, str], name: str, learn: Callable[[str, s
         return None
     scheme, _, rest = value.rpartition("://")
     login, _, place = rest.rpartition("@")
+    # The variable holds an address, so the login in it is percent-encoded.
     return _make_proxy(f"{scheme or 'http'}://{place}", unquote(login), variable, learn)
 
 

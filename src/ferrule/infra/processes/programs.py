@@ -106,6 +106,7 @@ def limit_command(limits: ProgramLimits, *, in_own_namespace: bool) -> tuple[str
     cpu = int(limits.seconds) + 2
     wanted = [
         ("cpu", resource.RLIMIT_CPU, cpu),
+        # Not the address space: Node, Go and Java reserve far more of it than they use (decision 0016).
         ("data", resource.RLIMIT_DATA, limits.memory_bytes),
         ("fsize", resource.RLIMIT_FSIZE, limits.file_bytes),
         ("nofile", resource.RLIMIT_NOFILE, limits.open_files),

@@ -145,6 +145,7 @@ def _read_integer(value: object) -> int:
 
 def _make_scalar_reader(kinds: tuple[type, ...]) -> Read:
     def read(value: object) -> object:
+        # The exact type: in Python True is an int, too.
         if type(value) not in kinds:
             raise ValidationError(f"Expected `{kinds[0].__name__}`, got `{type(value).__name__}`")
         return value
@@ -153,6 +154,7 @@ def _make_scalar_reader(kinds: tuple[type, ...]) -> Read:
 
 
 def _make_literal_reader(values: tuple[object, ...]) -> Read:
+    # In Python True equals 1; in JSON it does not.
     known = {(type(each) is bool, each): each for each in values}
 
     def read(value: object) -> object:

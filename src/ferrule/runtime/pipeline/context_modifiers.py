@@ -75,6 +75,7 @@ def apply_modifiers(values: JsonObject, modifiers: Iterable[JsonObject]) -> None
     for modifier in modifiers:
         for name in modifier.get("unset", ()):
             values.pop(name, None)
+        # A copy: the tool may go on changing the values that it gave.
         values.update(msgspec.json.decode(msgspec.json.encode(modifier.get("set", {}))))
 
 

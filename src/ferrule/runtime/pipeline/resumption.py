@@ -71,6 +71,7 @@ def read_past(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: 
     states = [pair for segment in segments for pair in state_times(segment)]
     parked = max((number for number, segment in enumerate(segments) if segment.request is not None), default=-1)
     model_input, call_input = _read_inputs(rows, services) if opens_inputs else (b"null", b"null")
+    # Answers to an earlier question do not count for the last one.
     after = parked + 1 if opens_inputs else len(rows)
     return PastCall(
         header=header,

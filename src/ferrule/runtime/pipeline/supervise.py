@@ -91,6 +91,7 @@ async def _wait_for_tool(
     runner = live.require_runner()
     runner.add_done_callback(lambda _: live.wake())
     while not runner.done():
+        # Not the runner itself: to cancel this wait must not cancel a tool that has to run on.
         waiter = live.waiter = live.loop.create_future()
         timer = None if call.flight.deadline is None else live.loop.call_at(call.flight.deadline, live.wake)
         try:
@@ -103,6 +104,7 @@ async def _wait_for_tool(
             live.waiter = None
             if timer is not None:
                 timer.cancel()
+        # Before the deadline: a tool that has answered by now is not said to be late.
         if live.given_up is not None or runner.done():
             break
         if call.flight.deadline is not None and live.loop.time() >= call.flight.deadline:

@@ -68,6 +68,7 @@ class SecretSpelling(NamedTuple):
 def list_spellings(secret: str) -> tuple[SecretSpelling, ...]:
     """Lists every way to write a secret; none for an empty text, blanks, or our own mark."""
     bare = secret.strip()
+    # A part of our own mark would be found in every text that was redacted before.
     if not bare or bare in "[REDACTED]":
         return ()
     found: dict[tuple[bytes, bool], SecretSpelling] = {}
@@ -83,6 +84,7 @@ def _iter_pieces(secret: str) -> Iterator[str]:
         yield secret
     else:
         for start in range(0, len(secret), MAX_PIECE_CHARS):
+            # The last piece overlaps the one before: a short rest would be found by chance.
             yield secret[min(start, len(secret) - MAX_PIECE_CHARS) :][:MAX_PIECE_CHARS]
     if "\n" in secret:
         for line in map(str.strip, secret.splitlines()):
@@ -175,6 +177,7 @@ def _iter_base64(plain: bytes) -> Iterator[SecretSpelling]:
     """Yields the characters that are the same whatever surrounds them, for each of the three offsets."""
     for offset in range(3):
         encoded = base64.b64encode(bytes(offset) + plain + bytes(3))
+        # Six bits a character: from the first one that holds bits of the secret alone to the last.
         first, last = -(-8 * offset // 6), 8 * (offset + len(plain)) // 6
         if last - first >= MIN_BASE64_CHARS:
             ends = {"before": offset > 0, "after": (offset + len(plain)) % 3 > 0}

@@ -134,6 +134,7 @@ class Arguments:
         if known is None:
             if len(_prepared) >= _MAX_CACHED:
                 _prepared.clear()
+            # The tool is kept beside its arguments: once it were gone, another object could have its id.
             known = _prepared[id(tool), max_bytes] = (tool, cls._prepare(tool, max_bytes))
         return known[1]
 

@@ -65,6 +65,7 @@ async def _record_durably(call: Call, services: Services) -> None:
             call.key = None
             condition = msgspec.structs.replace(condition, key_is_free=False)
             committed = await services.store.commit(build_last_row(call, services), condition)
+        # The row of the start may be there although its commit failed: then this row has to follow it.
         if committed.outcome == "state_changed" and recorded is None:
             committed = await _record_after_doubt(call, services) or committed
     except LedgerError as error:

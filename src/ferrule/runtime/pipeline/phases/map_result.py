@@ -36,6 +36,7 @@ def map_result(call: Call, services: Services) -> None:
     try:
         content, structured = map_output(output)
         validator = call.prepared.validates_output
+        # Of a stored stream only the reference is here, which is no value of the schema.
         if validator is not None and "stored" not in call.notes and not output.is_acknowledgement:
             value = output.value if structured is None else structured
             if not validator.is_valid(None if value is EMPTY else value):

@@ -31,6 +31,7 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
                 change.source_type, change.source_ref, change.changed_fields, call.offset(), change.reason
             )
             inputs.mutate(mutation, parsed.arguments, parsed.encoded)
+        # That phase is idle because calls of this tool change nothing on the way; a repair is the exception.
         if prepared.route.leaves_out("prepare_observable_input"):
             inputs.observable_input = inputs.call_input
     call.enter("arguments_ready")

@@ -76,6 +76,7 @@ async def _pack_after(call: Call, payload: Payload, waiting: Awaitable[None]) ->
     try:
         await waiting
     finally:
+        # Also after a failure or a cancellation: the last row carries this payload.
         _pack(call, payload)
 
 
@@ -84,6 +85,7 @@ def _pack(call: Call, payload: Payload) -> None:
     try:
         payload.result = pack_result(result)
     except UnicodeEncodeError:
+        # Lone surrogates. What is delivered is what is recorded (decision 0013), so the result itself is repaired.
         shown = result.model_facing_content
         call.ending.result = result = replace(
             result,

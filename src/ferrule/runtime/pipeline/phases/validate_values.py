@@ -35,6 +35,7 @@ def validate_values(call: Call, services: Services) -> Stop | Awaitable[Stop | D
 async def _check_values(call: Call, services: Services) -> Stop | DuplicateCall | None:
     prepared = call.prepared
     if call.options.idempotency_key is not None:
+        # First of all: a repeated request gets its first answer, even where the tool could not run any more.
         call.key = scope_key(call)
         step = check_key_holder(await services.store.find_key(call.key[0]), call.key)
         if step is not None:

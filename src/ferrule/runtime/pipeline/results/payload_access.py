@@ -39,6 +39,7 @@ async def find_payload(
         kept = await store.describe(uri)
     except PayloadGone as gone:
         await _raise_gone(services, uri, gone, principal, tenant)
+    # Denied looks like unknown (decision 0013).
     if not _may_read(kept.owner.principal, kept.owner.tenant, principal, tenant):
         raise _build_unknown(uri)
     if kept.access == "protected" and not (is_person or principal is None):

@@ -225,6 +225,7 @@ async def store_stream(call: Call, services: Services, output: Output, on_bytes:
     """
     keeping, settings = call.prepared.traits.output_policy or NO_OUTPUT_POLICY, services.results
     limits = compute_limits(keeping, settings)
+    # Redaction rules apply to values and not to bytes, so a stream under such rules is shown to no model.
     is_private = output.is_private or keeping.is_private or keeping.rules is not None
     if keeping.strategy in ("never_persist", "inline", "drop_with_reason", "redact") or services.payloads is None:
         return await _hold_in_memory(call, services, output, limits, is_private)
