@@ -164,6 +164,7 @@ class CachedVault:
         """Drops the cached values of credentials that were refused."""
         if credentials.scheme == "oauth2" and self._broker is not None:
             self._broker.forget(credentials)
+        # In all runs: a secret that was rotated was rotated for all of them (decision 0022).
         refused = {_drop_key(each.ref) for each in (credentials, *credentials.others) if each.ref is not None}
         if refused:
             self._kept.forget(lambda key: isinstance(key, tuple) and key[1] in refused)

@@ -81,6 +81,7 @@ def compare_tools(
         if other is None:
             found.append(ToolDifference(kind="vanished", tool=name))
         else:
+            # Taken out of the new ones: each of them is the new name of one vanished tool at most.
             edits = list_changes(_drop_name(definition), _drop_name(new.pop(other)))
             found.append(ToolDifference(kind="renamed", tool=name, now=other, changes=edits))
     found += [ToolDifference(kind="new", tool=name) for name in new]

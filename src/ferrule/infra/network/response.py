@@ -93,6 +93,7 @@ class Decoder:
             data = inflate.unconsumed_tail
             if piece:
                 self.given += len(piece)
+                # What is not unpacked yet does not count as taken: else a bomb would look smaller than it is.
                 if self.given > _HARMLESS and self.given > _MOST_TIMES * (self.taken - len(data)):
                     raise TooLong(_HARMLESS)
                 yield piece

@@ -100,6 +100,7 @@ async def run_confined(
     before = limit_command(limits, in_own_namespace=isinstance(found, Bubblewrap))
     try:
         with ExitStack() as stack:
+            # Held open until the program has ended: a folder swapped in meanwhile leads nowhere (decision 0016).
             folder = stack.enter_context(open_folder(confinement.root, confinement.working_dir))
             words = (*before, *_resolve_program(argv, bool(before)))
             if isinstance(found, Bubblewrap):

@@ -211,6 +211,7 @@ class _Run:
         self._read_status()
         # Also after a normal exit: processes that the program left behind end with it.
         is_gone = await self._tree.end(self._exited, patience)
+        # Once more: the sandbox may have written the exit code just before it ended.
         self._read_status()
         if self._open and reason != "too_much_output":
             await patience.wait(self._drained, _DRAIN_SECONDS)

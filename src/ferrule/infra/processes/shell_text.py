@@ -227,6 +227,7 @@ class _Reader:
         found = _REDIRECT.match(self.text, self.at)
         sign = found[0] if found else ">"
         self._note_construct(f"the redirection {sign}")
+        # A here-document goes on in later lines, and a bracket behind the sign runs a command.
         if sign.startswith("<<") or self.text.startswith("(", self.at + len(sign)) or self._awaits_target:
             self.is_certain = False
         self._awaits_target = True

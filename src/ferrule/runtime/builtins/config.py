@@ -99,6 +99,7 @@ def load_config(builtin_id: str, stated: object, environment: Mapping[str, str])
     values |= _overrides(builtin_id, environment)
     kind = CONFIGS[builtin_id]
     for name, value in tuple(values.items()):
+        # The exact type: False is an int, too.
         if type(value) is int and value <= 0:
             del values[name]
     try:

@@ -113,6 +113,7 @@ class Binding:
     def isolate(self) -> Binding:
         """Returns a copy of the binding that runs in a process of its own."""
         other = copy.copy(self)
+        # A cached property, which tells whether the function can be cancelled; that changes with the isolation.
         other.__dict__.pop("tool", None)
         other.isolation = "process"
         return other
@@ -120,6 +121,7 @@ class Binding:
     def with_namespace(self, namespace: str | None) -> Binding:
         """Returns a copy with this namespace, unless the binding states one itself."""
         other = copy.copy(self)
+        # A cached property, whose id begins with the namespace.
         other.__dict__.pop("tool", None)
         other._namespace = namespace
         return other

@@ -127,6 +127,7 @@ def _load_file(root: Path, name: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
+        # A module that failed half-way must not be found by the next import.
         del sys.modules[known]
         raise BindingError(f"the file {name!r} cannot be run: {type(error).__name__}: {error}") from error
     return module

@@ -46,6 +46,7 @@ class Guards:
             return named
         if settings.agents:
             return build_default_rule(settings) if agent in settings.agents or "*" in settings.agents else None
+        # Agents with a file name their guardrails there; a caller without one cannot (decision 0017).
         return build_default_rule(settings) if known is None else None
 
 

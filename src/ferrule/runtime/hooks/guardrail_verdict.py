@@ -182,6 +182,7 @@ def _is_quoted(word: str, whole: set[str], text: str) -> bool:
     if len(core) < _MIN_WORD_CHARS:
         return False
     folded = core.casefold()
+    # A plain word in lower case may be the provider's own; it is hidden only where it is a whole value.
     stands_out = not (core.isalpha() and core.islower())
     return folded in whole or (stands_out and folded in text)
 

@@ -102,6 +102,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
         force, events = msgspec.structs.force_setattr, frozenset(hook.event for hook in self.hooks)
         force(self, "hook_events", events)
         is_looked_at = "result_persistence" in events or self.results.max_inline_bytes is not None
+        # -1: no text is that short, so every result takes the long way.
         force(self, "inline_chars", -1 if is_looked_at else self.results.max_inline_chars)
 
     def wall(self) -> int:

@@ -72,8 +72,10 @@ class Pattern:
             if at < 0:
                 return
             if time.perf_counter() > given_up_at:
+                # Fails closed: what could not be searched in time is taken out as a whole.
                 yield start, len(text)
                 return
+            # Every match holds the literal, so none begins further before it than a match is long.
             start = max(start, at - MAX_MATCH_CHARS)
             end = start + 2 * MAX_MATCH_CHARS
             match = self._expression.search(text, start, end)
@@ -91,6 +93,7 @@ def _analyze(expression: re.Pattern[str]) -> tuple[str, bool]:
     parsed = re._parser.parse(expression.pattern)  # type: ignore[attr-defined]
     _, longest = parsed.getwidth()
     if expression.flags & re.IGNORECASE:
+        # A match may have the literal in another case.
         return "", longest <= _MAX_NARROW_CHARS
     runs = [""]
     for operation, argument in parsed:

@@ -95,6 +95,7 @@ def _copy_clean(value: T, changed: Mapping[str, str], numbers: Mapping[str, str]
     made: dict[int, Any] = {}
     tuples: list[tuple[Any, Any]] = []
     stack: list[tuple[Any, Any, Any]] = [(top, 0, value)]
+    # A stack and not recursion: a tool's value may be nested without end, or contain itself.
     while stack:
         place, key, node = stack.pop()
         if isinstance(node, str):
@@ -113,6 +114,7 @@ def _copy_clean(value: T, changed: Mapping[str, str], numbers: Mapping[str, str]
             place[key] = _MARK
         else:
             place[key] = node
+    # From the inside out: an outer tuple is made of finished inner ones.
     for place, key in reversed(tuples):
         place[key] = tuple(place[key])
     copy_of_value: T = top[0]

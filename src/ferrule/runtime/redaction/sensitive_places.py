@@ -37,6 +37,7 @@ class SensitivePlaces:
         self._below: dict[str | None, SensitivePlaces] = {}
         self._items: SensitivePlaces | None = None
         every = [schema for group in schemas for schema in group]
+        # At the limit some schemas were left out, and one of them may mark the value.
         is_marked = any(_is_marked(schema) for schema in every) or len(every) >= CLOSURE_LIMIT
         has_arrived = any(at == len(atlas.trails[trail]) for trail, at in spots)
         self.is_sensitive = is_named or is_marked or has_arrived or atlas.is_unclear

@@ -107,7 +107,9 @@ class Lane:
         is_limited = policy.max_parallel_per_tool is not None or policy.max_parallel_per_principal is not None
         self._forbidden = CLASSES - set(policy.parallel_classes)
         self._holds_all = policy.ordering_policy == "serial"
+        # Nested calls are counted among their siblings alone (decision 0014).
         self._own_limits = None if is_limited and self.parent is None else (self._limit,)
+        # `slip_in` sees no claim, so this must hold for every call that only reads: no order, no limit but the lane's.
         self._is_open = self._own_limits is not None and not self._holds_all and self._forbidden <= {"write"}
 
     @property

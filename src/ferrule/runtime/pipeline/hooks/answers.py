@@ -33,6 +33,7 @@ def build_hook_input(call: Call, services: Services, hook: Hook, about: JsonObje
         find_tool_name(call),
         request.principal,
         request.agent,
+        # What goes to another process as JSON need not be decoded first.
         msgspec.Raw(seen) if takes_json else _decode(seen),
         None,
         request.run_id,
@@ -145,6 +146,7 @@ def _find_defect(said: Any) -> str | None:
 
 def _find_misplaced(said: HookOutput, event: HookEvent) -> str | None:
     """Describes a field that has no effect at this event; None without one."""
+    # Ignored in silence, such an answer would leave its author believing that it held (decision 0012).
     if said.updated_input is not None and event != "pre_tool_use":
         return f"it changed the input at `{event}`, which only `pre_tool_use` may"
     if said.updated_output is not msgspec.UNSET and event != "post_tool_use":
