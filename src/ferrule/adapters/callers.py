@@ -278,6 +278,7 @@ class HttpCaller(Caller):
         """Yields one request and the head of its answer. Raises TransportError."""
         target = self._target._replace(path=self._target.path.rstrip("/") + path)
         try:
+            # A POST is sent once: when its connection breaks, nobody knows whether the call was made.
             async with await self._client.send(
                 method, target, list({**self._headers, **headers}.items()), body, is_single=method != "GET"
             ) as answer:

@@ -153,6 +153,7 @@ async def _results(app: App, run: BatchRun, view: BatchView, lines: TextIO | Non
                 view.show_progress(update.index, update.progress)
             if update.result is not None:
                 found[update.index] = update.result
+                # Lines come in call order: behind a call that still runs in the background the others are held, too.
                 if (held and not run.policy.is_unordered) or is_in_background(app, update.result):
                     held.append(update.index)
                 else:

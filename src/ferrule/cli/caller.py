@@ -77,6 +77,7 @@ class Interrupts:
             if not self._left.done():
                 self._left.set_result(None)
         else:
+            # An ordinary exit waits for threads, and a tool that runs in one may never end.
             os._exit(LEFT)
 
 
@@ -93,6 +94,7 @@ def stop_on_sigterm(app: App) -> Iterator[None]:
 
     def stop() -> None:
         live = app.services.live
+        # First, so that no call begins after the others were asked to stop.
         live.is_closing = True
         for each in list(live.calls.values()):
             each.ask_to_stop(Cancel("runtime_shutdown", "the process was told to end"))
@@ -189,6 +191,7 @@ async def call_and_watch(
         try:
             with Interrupts(lambda: _ask_to_stop(surface, call_id, view)) as interrupts:
                 outcome: Result | Pending = await interrupts.wait(asyncio.create_task(_wait_for_end(app, run, view)))
+            # Only a call that has ended has a last progress to wait for.
             if isinstance(outcome, Result):
                 await telling
             return outcome

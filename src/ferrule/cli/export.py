@@ -247,6 +247,7 @@ def command(
     else:
         data = (json_text(exported.request) + "\n").encode()
     if out is None:
+        # Text that waits above the byte stream would come after these bytes.
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

@@ -138,6 +138,7 @@ def _files(plans: list[FixPlan]) -> str:
 
 def _write(plan: FixPlan) -> None:
     """Replaces a file, all or nothing; leaves a file alone that changed meanwhile."""
+    # The file behind a symbolic link is replaced, and the link stays.
     target = Path(os.path.realpath(plan.file))
     try:
         if target.read_bytes() != plan.original:

@@ -71,6 +71,7 @@ async def _wait_for_end(store: Store, call_id: str, wait: float, view: View) -> 
     loop = asyncio.get_running_loop()
     until, told = math.inf, ""
     while True:
+        # Read before the call: whatever is recorded after this look ends the wait below at once.
         newest = await store.rows_before(None, 1)
         opened = await store.find_open(call_id)
         answer = read_answer(await store.rows_of(call_id), opened.state if opened is not None else None)

@@ -229,6 +229,7 @@ def _path_back(folder: Path, root: Path) -> str:
     somebody's disk."""
     out, home = os.path.realpath(folder), os.path.realpath(root)
     shared = os.path.commonpath((out, home))
+    # Only the root of the file system is its own parent: then they share nothing.
     return Path(os.path.relpath(home, out)).as_posix() if shared != os.path.dirname(shared) else ""
 
 

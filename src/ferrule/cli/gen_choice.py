@@ -130,6 +130,7 @@ def _is_needless(entry: ListedTool, words: Sequence[str]) -> bool:
 def _sort_key(entry: ListedTool) -> tuple[object, ...]:
     """Returns a key that sorts tools as they are written: file by file, from top to bottom, imported ones last."""
     outline = entry.outline
+    # A path has numbers and names, which Python does not compare with one another.
     steps = tuple((isinstance(step, str), step if isinstance(step, int) else 0, str(step)) for step in outline.path)
     place = (entry.file == LOCK_FILE, outline.file, outline.document, steps)
     return (*place, outline.namespace, outline.name, outline.version or "")
@@ -222,6 +223,7 @@ def _rescue_entries(workspace: Workspace, shelf: WorkspaceTools) -> tuple[Listed
             lost[entry.outline.file].append(entry)
     rescued: dict[tuple[str, str, str | None], Tool] = {}
     for file, entries in lost.items():
+        # By identity: two errors may say the same of different tools.
         own = {id(error) for entry in entries for error in _own_errors(shelf, entry)}
         if all(id(error) in own for error in _errors_in(shelf, file)):
             compiled = workspace.compile([workspace.root / file])

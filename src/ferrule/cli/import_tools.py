@@ -137,6 +137,7 @@ def _choose_operations(asked: JsonObject, last: ImportRecord | None) -> tuple[Op
         "except_operations",
         "except_methods",
     }
+    # A new choice replaces the whole earlier one: tags of today with paths of last time would be nobody's choice.
     if choosing & given.keys():
         before = {key: value for key, value in before.items() if key not in choosing}
     whole = {**before, **given}

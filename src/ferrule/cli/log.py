@@ -135,6 +135,7 @@ def event_line(event: Event) -> str:
 
 async def _log(path: str, count: int, wanted: LogFilter, printer: _Printer, follow: bool) -> None:
     async with open_ledger(path) as store:
+        # Read before the listing: a call that ends meanwhile may be shown twice, and is never missed.
         newest = await store.rows_before(None, 1)
         seq = newest[0].seq if newest else 0
         if printer.source is None:
@@ -159,6 +160,7 @@ async def latest_calls(store: Store, count: int, wanted: LogFilter) -> list[Brie
             brief = read_brief(await rows_of(store, row))
             if wanted.fits(brief):
                 found.append(brief)
+    # Oldest first before the sorting, which keeps the order of calls of the same microsecond.
     found.reverse()
     return sorted(found, key=lambda brief: brief.at)
 
@@ -191,6 +193,7 @@ async def _follow(store: Store, seq: int, wanted: LogFilter, printer: _Printer) 
                 printer.event(event)
         elif printer.source is None and row.kind in _TOLD and wanted.has_tool(row):
             rows = await rows_of(store, row)
+            # As the call stood at this row: its later rows get lines of their own.
             brief = read_brief([earlier for earlier in rows if earlier.seq <= row.seq])
             if wanted.fits(brief):
                 printer.call(brief)

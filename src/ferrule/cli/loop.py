@@ -57,6 +57,7 @@ def _close(runner: asyncio.Runner) -> None:
         task.cancel()
     if left:
         _, left = loop.run_until_complete(asyncio.wait(left, timeout=_PATIENCE_SECONDS))
+    # close() waits for every task, so it would never return while one ignores its cancellation.
     if not left:
         runner.close()
     for task in left:

@@ -24,6 +24,7 @@ def watch(workspace: Workspace, once: Callable[[], int], output: str | None = No
     """Calls `once` now and after every change below the workspace, until Ctrl-C. A write to `output` is no change."""
     written = None if output is None else os.path.abspath(output)
     try:
+        # Before the check: a file that changes while it runs has to count as changed.
         seen = read_all_stamps(workspace, written)
         _run(once)
         if not _has_watchfiles():

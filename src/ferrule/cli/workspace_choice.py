@@ -84,6 +84,7 @@ def remove_notes(notes: list[AddressNote]) -> Iterator[None]:
         yield
     finally:
         for note in notes:
+            # Removed before its lock is let go: after that the file may be another server's note.
             with suppress(OSError):
                 note.file.unlink()
             os.close(note.held)

@@ -113,6 +113,7 @@ class Root:
         except Exception as error:
             response = self._explain(request, error)
         if isinstance(response, HttpAnswer):
+            # On refusals too: without these headers a page cannot read why it was refused.
             if for_browsers:
                 response.headers.extend(for_browsers)
             return response

@@ -84,6 +84,7 @@ class Screen:
 
     def _redraw(self) -> str:
         width, height = terminal_size()
+        # One column less: a line that the terminal wraps is two, and `_erase` would go up too few.
         room = DrawingSpace(width - 1, height, self._turns[next(self._turn) % len(self._turns)])
         lines = [self._line(pieces, room.width) for pieces in self._draw(room)]
         self._drawn = len(lines)

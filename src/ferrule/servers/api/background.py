@@ -39,6 +39,7 @@ class Background:
 
     def _discard(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
+        # Looked at, so that asyncio does not report it: nobody may be left to await this task.
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.debug("work behind a request ended with %r", error)
 
@@ -59,6 +60,7 @@ class Background:
     async def _keep_alive(
         self, key: tuple[str, str], request: HttpRequest, source: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
+        # Counted here and not by the check: a stream that is never read would never be taken off again.
         self._streams[key] += 1
         part: asyncio.Future[bytes | None] = asyncio.ensure_future(_next(source))
         ends: set[asyncio.Future[Any]] = {
@@ -77,6 +79,7 @@ class Background:
                 if data is None:
                     return
                 yield data
+                # Asked for only now, so a client that does not read stops its source.
                 part = asyncio.ensure_future(_next(source))
         finally:
             self._streams[key] -= 1

@@ -72,6 +72,7 @@ class LiveUpdates:
             self._following = asyncio.create_task(self._follow(), name="ferrule console follows the ledger")
         elif self._seq != since:
             listener.notify(EVERYTHING)
+        # Nothing is awaited before this: a follower that finds no listener at its first step ends.
         self._listeners.add(listener)
         try:
             yield b"retry: 1000\nevent: beat\ndata: 0\n\n"

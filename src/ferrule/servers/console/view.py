@@ -78,6 +78,7 @@ class ConsoleView:
         body = await resolve(self.request.read(limit))
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_MEMBERS)
         for name, value in pairs:
+            # Browsers send every line end of a form as CRLF.
             self.form.setdefault(name, []).append(value.replace("\r\n", "\n"))
 
     async def page(self, template: str, *, status: int = 200, **values: object) -> HttpAnswer:

@@ -53,6 +53,7 @@ def resolve_version(wanted: str | None, versions: Iterable[str]) -> str | None:
     there = list(versions)
     if wanted in there:
         return wanted
+    # The same numbers written in another way: 1.02.0 is 1.2.0.
     return next((version for version in there if version_key(version) == version_key(wanted)), None)
 
 

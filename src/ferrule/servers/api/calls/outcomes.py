@@ -72,6 +72,7 @@ def is_refused_and_hidden(surface: Surface, name: str, error_class: str | None) 
     if error_class not in STATUSES:
         return False
     entry = surface.find(name)
+    # An ambiguous name has no entry of its own. To say so would tell of a hidden tool among those it may mean.
     if entry is None and surface.is_ambiguous(name):
         return not all(surface.entries[tool_id].is_visible for tool_id in surface.names[name])
     return entry is None or not entry.is_visible

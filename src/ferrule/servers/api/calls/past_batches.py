@@ -382,6 +382,7 @@ def _live_member(found: _BatchCall) -> BatchMember:
         error_code=None,
         input="",
     )
+    # As `Call.states` packs them: five bits for the state, and nanoseconds since the call was created.
     entered = [(STATES[code & 31], call.created_at + (code >> 5) // 1000) for code in call.states]
     states = [StateTime(state=state, at=iso(at)) for state, at in entered]
     is_read_only = prepared is not None and prepared.traits.is_read_only

@@ -129,6 +129,7 @@ def _parse_range(ask: Ask, size: int, tag: bytes) -> tuple[int, int] | None:
         return None
     if not match[1]:
         count = int(match[2])
+        # A suffix of no bytes cannot be satisfied (RFC 9110, 14.1.2): a first byte past the end makes it a 416.
         return (max(0, size - count), size - 1) if count else (size, size)
     first, last = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
     return None if match[2] and int(match[2]) < first else (first, last)

@@ -155,6 +155,7 @@ class _Check:
         )
 
     def _report_progress(self, done: int, total: int) -> None:
+        # This runs in the thread of the check, which nothing but an exception ends early.
         if self._edge.is_closing:
             raise _Stopped
         self.state.rows_done, self.state.rows_total = done, total

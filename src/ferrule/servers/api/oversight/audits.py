@@ -112,6 +112,7 @@ async def export_audit(ask: Ask) -> AnyReply:
     else:
         lines = stream_rows(paths, first=first, last=last, has_payloads=wanted.payloads)
     try:
+        # Before any header is sent: what cannot be exported is still a problem, and no stream that breaks off.
         beginning = await asyncio.to_thread(_read_chunk, lines)
     except LedgerError as error:
         raise Problem(409, "cannot_be_exported", hide_path(paths, error)) from None
@@ -177,4 +178,5 @@ async def flush_ledger(ask: Ask) -> LedgerPaths:
 
 def hide_path(paths: LedgerPaths, error: FerruleError) -> str:
     """Returns a message without the path of the ledger, which callers need not know."""
+    # Messages say "the ledger PATH", which would become "the ledger the ledger".
     return str(error).replace(str(paths.ledger), "the ledger").replace("the ledger the ledger", "the ledger")

@@ -179,6 +179,7 @@ def count_parallel(pieces: list[list[TimePiece]]) -> list[tuple[float, int]]:
     for call in pieces:
         for piece in call:
             if piece.kind == "work":
+                # Summed for each moment: calls that follow one another in the same microsecond do not overlap.
                 changes[piece.begin] += 1
                 changes[piece.end] -= 1
     found, running = [], 0

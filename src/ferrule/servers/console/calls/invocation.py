@@ -46,6 +46,7 @@ def four_inputs(story: Story) -> JsonObject:
         return {"rows": [], "left": 0, "is_changed": False, "is_erased": bool(story.get("is_erased"))}
     columns, last = [], None
     for name in INPUTS:
+        # An input that is not on record is as the one before it.
         last = inputs.get(name, last)
         columns.append(_flatten(last))
     names = list(dict.fromkeys(name for column in columns for name in column))
@@ -83,6 +84,7 @@ def _cells(name: str, columns: list[JsonObject], story: Story) -> list[JsonObjec
 def _is_equal(one: object, other: object) -> bool:
     if one is _ABSENT or other is _ABSENT:
         return one is other
+    # To Python 1, 1.0 and True are equal; as inputs of a tool they are not.
     return type(one) is type(other) and bool(one == other)
 
 

@@ -86,6 +86,7 @@ class _FormBuilder:
             return known
         if not parts or len(self._nodes) >= _MOST_NODES or self._chars > _MOST_CHARS:
             return self._add_any()
+        # Known before it is described: a schema that refers to itself finds this number and ends there.
         number = self._numbers[key] = len(self._nodes)
         self._nodes.append({})
         self._waiting.append((number, parts, only, seen))
@@ -317,6 +318,7 @@ def _types_in(parts: list[Schema]) -> list[str]:
     """Returns the types that a value may have, where the schemas say."""
     stated = [_texts(part["type"]) for part in parts if "type" in part]
     if stated:
+        # Every integer is a number, so a schema of each has the integers in common.
         wide = [{*words, "integer"} if "number" in words else set(words) for words in stated]
         both = set.intersection(*wide)
         return [word for word in _TYPES if word in both and (word != "integer" or "number" not in both)]

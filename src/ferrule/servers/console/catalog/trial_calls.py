@@ -208,6 +208,7 @@ async def _call_once(view: ConsoleView, name: str, written: str) -> str:
         run = pressed[who] = asyncio.ensure_future(_call(view, name, written, key))
         while len(pressed) > _PRESSES_KEPT:
             del pressed[next(iter(pressed))]
+    # Shielded: several presses wait for one call, and none of them may cancel it by leaving.
     return await asyncio.shield(run)
 
 

@@ -117,6 +117,7 @@ class Lists:
         if listing is None:
             listing = self._kept[where] = self._make_listing(exchange, kind, items())
             self._bytes += listing.size
+            # The newest stays, however large: it is the one that is returned.
             while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
                 self._bytes -= self._kept.popitem(last=False)[1].size
         else:

@@ -208,6 +208,7 @@ class McpView:
         key = self._keys.get(kind)
         if key is None:
             entries = self.listed if kind == "loaded" else (*self.listed, *self.deferred)
+            # With the number of loaded tools: the same tools divided in another way are another list.
             said = sha256(f"{self.call_tool} {self.needs_lookup} {len(self.listed)}\n".encode())
             for entry in entries:
                 said.update(f"{entry.digest} {self.names.name_of(entry)}\n".encode(errors="backslashreplace"))

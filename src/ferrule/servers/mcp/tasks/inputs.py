@@ -43,6 +43,7 @@ def find_questions(rows: Sequence[StoredEntry]) -> ClientQuestions | None:
         requests, names = {}, {}
         for name, request in row.segment().notes.get("client_requests", {}).items():
             key = name if number == 0 else f"{name}.{number + 1}"
+            # A tool's own key may end like one of our numbers.
             while key in used:
                 key += "."
             requests[key], names[key] = request, name
@@ -56,6 +57,7 @@ async def read_answers(services: Services, call: str, asked: ClientQuestions) ->
     for row in await services.store.news_of(call, asked.round):
         payload = row.inputs() if row.outcome == _GIVEN else None
         if payload is not None and payload.text is not None:
+            # What is there already wins: a question is answered once, however often its client sends an answer.
             found = {**msgspec.json.decode(services.sealing.open(call, payload.text)), **found}
     return found
 

@@ -89,6 +89,7 @@ class HttpBack(msgspec.Struct, eq=False):
 
     async def _cancel_when_gone(self) -> None:
         await self.request.wait_until_gone()
+        # Before the cancellation: by this the request knows that its client left, and that nobody else ended it.
         self.is_gone = True
         self.task.cancel()
 

@@ -136,6 +136,7 @@ def _is_same(said: str, value: object, kind: str) -> bool:
     if type(value) is str:
         return said == value
     if isinstance(value, int | float):
+        # `value != value` finds NaN. Beyond 2**53 two different integers can be the same float.
         if kind != "integer" or value != value or abs(value) > _SAFE_INTEGER or not _INTEGER.fullmatch(said):
             return False
         return len(said) < 40 and float(said) == value

@@ -45,6 +45,7 @@ class RequestMeta(msgspec.Struct, gc=False, omit_defaults=True):
 
     def __post_init__(self) -> None:
         """Forgets what makes no sense."""
+        # type(), not isinstance(): `true` is an int in Python, and no token.
         if self.progress_token is not None and type(self.progress_token) not in (str, int):
             self.progress_token = None
         if self.run != "" and (type(self.run) is not str or len(self.run) > _LONGEST_RUN):

@@ -138,6 +138,7 @@ def project_tool(tool: Tool, name: str, revision: str, description: str = "", **
     if revision == OLDEST:
         annotations = _collect_annotations(tool, said, native)
         if tool.title:
+            # 2025-03-26 has a title among the annotations only.
             annotations.setdefault("title", tool.title)
     else:
         schema = output_schema(tool, revision)

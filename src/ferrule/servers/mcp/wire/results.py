@@ -84,6 +84,7 @@ def encode_call_result(server: McpService, revision: str, result: Result, shape:
     if result.model_facing_content is not None:  # not the tool's own words any more, so nothing is said beside them
         blocks, meta = result.model_facing_content, None
     value = result.structured_content
+    # 2025-03-26 has no structured content.
     if shape is not BARE and revision != OLDEST:
         if value is None or not shape.validator.is_valid(value):
             value = _find_value(shape, result)
