@@ -59,6 +59,7 @@ class ConsoleEndpoint:
         else:
             answer = await self._respond(request, path)
             answer.headers = [_disarm(header) for header in answer.headers]
+        # Headers may repeat what tools and clients wrote, and a line break there would begin another header.
         if not all(map(_is_one_line, answer.headers)):
             _log.error("%s %r would have been answered with a header of several lines", request.method, request.path)
             answer = _show_error(request, 500, _BROKEN)

@@ -169,6 +169,7 @@ def _call_on_surface(ask: Ask, surface: SurfaceHandle) -> AnyReply | Awaitable[A
         "client": frozenset(body.client),
     }
     key = chosen["idempotency_key"]
+    # Whatever a client may want to leave before its end runs in a task of its own; only quick calls run in the request.
     if preference != NO_PREFERENCE or ask.wants_events or key is not None or not _is_quick(surface, body.tool):
         return _call_in_background(ask, surface, chosen)
     options = RunOptions(**chosen) if any(chosen.values()) else NO_OPTIONS
@@ -348,6 +349,7 @@ async def get_call(ask: Ask) -> AnyReply:
     app, wait = ask.edge.app, ask.preference.wait
     outcome = await app.result(ask.invocation_id)
     if isinstance(outcome, Pending) and wait:
+        # In the background, because the wait itself may run the call, which then has to come to its end.
         later = ask.background.start(
             app.result(ask.invocation_id, wait=min(wait, ask.edge.settings.limits.request_seconds))
         )

@@ -57,6 +57,7 @@ async def show(view: ConsoleView) -> HttpAnswer:
         values = await _list_own(view)
     else:
         return await view.page("catalog_shut.html")
+    # To restore a page from its history htmx sends the header of a fragment, too, and needs the whole page.
     if view.is_fragment and view.request.header(b"hx-history-restore-request") != "true":
         address = values["address"].encode("ascii")
         return view.fragment("catalog_found.html", headers=((b"hx-replace-url", address),), is_part=True, **values)

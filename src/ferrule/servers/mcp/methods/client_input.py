@@ -140,6 +140,7 @@ async def apply_early_answers(
         return outcome
     if any(why_unusable(outcome.client_requests[key], answer) is not None for key, answer in answers.items()):
         return outcome
+    # Only for a tool that left no state behind: its question follows from its arguments, so these answers are to it.
     rows = await exchange.server.app.store.rows_of(outcome.invocation_id)
     if not rows or rows[-1].segment().notes.get("waiting") != NO_STATE:
         return outcome

@@ -109,6 +109,7 @@ async def _find_and_call(exchange: Exchange, asked: CallParams, arguments: bytes
         raise unknown_tool_error(asked.name)
     session = exchange.surface.session
     callee = _describe_callee(target, session.find(target.name))
+    # Any other is found anew each time: a search that another process answered may have loaded it meanwhile.
     if not target.through and callee.prepared.is_loaded and callee.prepared.refusal is None:
         session.views.setdefault(_CALLEES, {})[asked.name] = callee
     return await resolve(_enter(ToolCall(exchange, asked, callee, target.arguments)))

@@ -196,6 +196,7 @@ class Streams:
         number, _, place = event_id.partition("-")
         if not (number.isascii() and number.isdecimal() and place.isascii() and place.isdecimal()):
             return None
+        # int() refuses very long texts, and no stream or event has such a number.
         if len(number) > 18 or len(place) > 18:
             return None
         stream = self._all.get(int(number))

@@ -100,6 +100,7 @@ def encode_call_result(server: McpService, revision: str, result: Result, shape:
             whole = b'{"%b":%b}' % (MEMBER.encode(), bare)
         structured = b',"structuredContent":%b' % whole
         is_wrapped = whole is not bare
+        # A hook's words stay; so does a plain text beside an unwrapped value: it is that value, or the tool's own.
         is_own = (is_wrapped or not plain) and result.model_facing_content is None
         if is_own and _says_otherwise(blocks, bare, is_wrapped=is_wrapped):
             blocks, plain = ({"type": "text", "text": whole.decode()},), True
