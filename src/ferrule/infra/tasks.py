@@ -187,6 +187,7 @@ class EagerTasks:
             carrier.load(running, context)
             return self.loop.create_task(carrier)
         self._spare = self._carrier = None
+        # The task is still the current one here: nothing that begins in it from now on may take it for its own.
         if task is spare:
             _promised.add(spare)
         carrier.load(running, context)

@@ -46,5 +46,6 @@ class Clouds:
     def forget(self) -> None:
         """Drops all tokens and keys after one was refused; the next request gets new ones."""
         for name in ("aws", "gcp", "azure"):
+            # To ask for a cloud would make it; one that was never used has nothing to forget.
             if name in self.__dict__:
                 self.__dict__[name].forget()

@@ -44,6 +44,7 @@ class TokenBroker:
 
     async def token(self, credentials: Credentials, secret: Secret, context: Context) -> str:
         """Returns the access token. `secret` reads the client's secret. Raises ExecutionFailed."""
+        # A confined caller reaches listed hosts only, so it must not share a token that was fetched past that rule.
         key = (_identity(credentials), context.is_confined)
         return await self._kept.get(key, lambda: self._fetch_token(credentials, secret, context))
 

@@ -173,6 +173,7 @@ class TokenEndpoint:
             asked=wanted,
             connected_at=now,
             expires_at=None if lasts is None else now + lasts,
+            # A share of a short life: a token that lasts a minute would be renewed at every use otherwise.
             refresh_at=None if lasts is None else now + lasts - min(_MARGIN_SECONDS, lasts / 5),
             client=client,
         )

@@ -90,6 +90,7 @@ class Discovery:
         if task is None or until <= self._tick() or (task.done() and (task.cancelled() or task.exception())):
             task = asyncio.create_task(self._find_endpoints(name, provider))
             self._known[key] = (self._tick() + _KEPT_SECONDS, task)
+        # Other calls wait for the same answer.
         return await asyncio.shield(task)
 
     async def aclose(self) -> None:

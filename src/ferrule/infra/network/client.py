@@ -149,6 +149,7 @@ class Client:
 
     async def _exchange(self, request: WrittenRequest, host: HostPool) -> Response:
         for tries_left in _TRIES:
+            # The last try always dials: kept connections that turn out to be closed must not use up all of them.
             connection = self._take_idle(request, host) if tries_left else None
             is_kept = connection is not None
             if connection is None:

@@ -115,6 +115,7 @@ class OutputLines:
 
     def feed(self, chunk: bytes) -> None:
         """Adds output."""
+        # What could never be passed on is not held either, however long a line is.
         if self._left > 0 and len(self._held) <= self._left:
             self._held += chunk
 

@@ -146,6 +146,7 @@ class Guardrail:
                 said = self._note(rule, "escalate", score, text, **more)
                 return msgspec.structs.replace(said, permission="ask", permission_reason=text)
             case "escalate":
+                # Nobody is asked here: a result that exists would have to be held for hours (decision 0017).
                 text = f"{text}; the output is withheld, and a person has to look at it"
                 said = self._note(rule, "escalate", score, text, **more)
                 return msgspec.structs.replace(said, stop=text, stop_code="guardrail_escalated")

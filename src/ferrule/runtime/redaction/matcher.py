@@ -294,6 +294,7 @@ def _merge_run(data: bytes, start: int, period: int, entry: _MatcherEntry) -> It
 
 def _count_repeated(data: bytes, at: int, period: int) -> int:
     """Counts the bytes that repeat those one period before."""
+    # In strides that double: a run may be megabytes long.
     found, step = 0, 64
     while step:
         piece = data[at + found : at + found + step]

@@ -181,6 +181,7 @@ async def _await_in_place(
         return build_failure_stop(call, failed)
     finally:
         RUNNING.reset(before)
+    # The turn that made the call was thrown away: its output is recorded and delivered to nobody (AT-177).
     if live.cancel is not None and live.cancel.abort_reason == "fallback":
         record_late_output(live, output)
         return build_cancel_stop(call, live.cancel)

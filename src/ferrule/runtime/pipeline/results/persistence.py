@@ -53,6 +53,7 @@ class _Keeper:
         self.records: list[Persistence] = []
         self.stored: StoredPayload | None = call.notes.get("stored")
         self.preview: str | None = call.notes.get("preview")
+        # Handed over by `store_stream`; the payload itself is no note of the row.
         if self.stored is not None:
             call.notes = {name: note for name, note in call.notes.items() if name not in ("stored", "preview")}
         self.view: ModelView = view_result(self.result)
@@ -73,6 +74,7 @@ class _Keeper:
             return "redact", keeping.reason or "its tool's policy withholds it"
         if keeping.rules is not None and keeping.rules.is_unreadable:
             return "redact", "the tool's redaction_rules cannot be read"
+        # A stream is stored while it arrives, so only what is shown of it is left to decide.
         if self.stored is not None:
             is_shown = self.stored.access == "owner" and self.preview
             return ("preview_and_persist", EXCEEDED) if is_shown else ("ref_only", keeping.reason or "streamed_output")
@@ -157,6 +159,7 @@ class _Keeper:
             return
         if strategy == "preview_and_persist":
             await self._store_oversized()
+            # With its pictures stored by themselves the rest may be short enough.
             if self.view.fits(self.limits):
                 return
             self.preview = self.view.text[: self.limits.preview]
