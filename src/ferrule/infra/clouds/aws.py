@@ -224,6 +224,7 @@ class Aws:
     def _ask_library(self) -> AwsKeys | None:
         """Asks the library, in a thread. It renews expiring keys before they expire."""
         found = self._found
+        # Keys that expire are renewed by the object that found them; others may have changed in their files.
         if found is None or not _expires(found):
             self._session = make_session(self._env)
             found = self._found = find_credentials(self._session, self._env)

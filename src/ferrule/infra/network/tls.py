@@ -133,5 +133,6 @@ def _why(error: ssl.SSLError, certificate: Path, key: Path, *, is_encrypted: boo
 
 
 def _offer_http1(context: ssl.SSLContext) -> ssl.SSLContext:
+    # The client speaks no other version: a server must not choose HTTP/2 (decision 0019).
     context.set_alpn_protocols(["http/1.1"])
     return context

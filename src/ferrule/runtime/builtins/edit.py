@@ -48,6 +48,7 @@ class EditTool:
                     context.raise_if_aborted()
                     _refuse_changed(spot, before)
 
+                # The bytes are compared again right before the rename, so nobody's change is lost in silence.
                 file.commit(is_still_right)
         return {"file_path": path, "replacements": 1}
 

@@ -58,6 +58,7 @@ def _is_clean(search: Search, value: object, *, with_numbers: bool) -> bool:
     try:
         if search.may_hold(_pack(value)):  # msgpack keeps texts as they are
             return False
+        # msgpack writes numbers in binary; only JSON shows their digits.
         return not with_numbers or not search.may_hold(msgspec.json.encode(value))
     except _UNPACKABLE:
         return False

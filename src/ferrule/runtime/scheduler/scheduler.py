@@ -153,6 +153,7 @@ class Lane:
                     f"tool {claim.tool_id!r} waits for a lock whose holder waits for the tool that calls it;"
                     " call it without holding a lock, or in another order"
                 )
+        # The common case by hand: nothing is ahead of it, so it need not pass through the order.
         if is_first and lane._sole is None and not (place.is_exclusive and (lane._present or lane._slipped)):
             lane._admit(place)
         else:
@@ -183,6 +184,7 @@ class Lane:
         if len(place.limits) > 1:
             # The last one is the lane's own, which lives as long as the lane.
             lane._scheduler.drop_limits(place.limits[:-1])
+        # Breaks the cycle of a place and the lane inside of it, unless calls are still in there.
         if place.inner is not None and place.inner.is_idle:
             place.inner = None
         if is_waiting:
@@ -313,6 +315,7 @@ class Lane:
         pending, present = self._pending, self._present
         while pending and self._sole is None:
             place = next(iter(pending))
+            # It keeps the order: what comes behind it waits until its facts are known (decision 0014).
             if place.state == "announced":
                 return
             if (place.is_exclusive or place.is_barrier) and (present or self._slipped):

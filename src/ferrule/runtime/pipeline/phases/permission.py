@@ -137,6 +137,7 @@ def _check_answers(
     why_not = why_not or services.why_unsatisfied(
         asked, recorded.answers, binding=binding, key=services.sealing.secret, now=services.wall()
     )
+    # The person's yes is not stretched to another input, tool or rule: they are asked anew.
     if why_not is not None:
         call.notes = {**call.notes, "approval_void": why_not}
         return _ask_person(call, ruling, services)

@@ -132,6 +132,7 @@ async def _wait_turn(call: Call, services: Services, place: LanePlace) -> Stop |
     asked = call.recorded.request if call.recorded is not None else None
     if asked is not None and asked.purpose == "approval" and services.wall() >= asked.expires_at:
         return Rejudge()  # the approval has expired meanwhile (AT-141)
+    # Asked again only after a wait, in which the key may have ended.
     step = _check_key(call, services) or _start(call, services)
     return await step if step is not None and not isinstance(step, Stop) else step
 
@@ -158,6 +159,7 @@ def _start(call: Call, services: Services) -> Stop | Awaitable[Stop | DuplicateC
     is_going_on = call.recorded is not None and bool(call.recorded.waiting)
     # A tool that goes on after a reply was counted when it began.
     limits = () if is_going_on else list_shared_limits(call)
+    # A read-only call needs no row before it runs, unless a key, a shared limit or the settings ask for one.
     is_behind = prepared.traits.is_read_only and services.records_behind and call.key is None
     if is_behind and call.recorded is None and not limits:
         return None
