@@ -290,6 +290,7 @@ class Catalog:
         twin: Any = _decode_twin(self._payload(number))
         fields = {name: part for name in _FIELDS if (part := getattr(twin, name)) is not _ABSENT}
         if twin.at_home:
+            # `canonical` left these out, since the payload holds them word for word.
             paths = fields_in_payload(twin.dialect, twin.payload)
             fields.update((field, paths[field]) for field in twin.at_home)
         return Tool(**fields)

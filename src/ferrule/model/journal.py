@@ -52,6 +52,7 @@ News = Literal[
 """The subject of a `news` row; its `outcome`."""
 
 
+# Rows hold these structs by position (`array_like`): a new field goes to the end and has a default.
 class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The facts shared by all calls of one tool through one surface; encoded once and copied into each row."""
 

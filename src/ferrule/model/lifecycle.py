@@ -47,6 +47,7 @@ Phase = Literal[
     "persist_result",
     "emit_terminal",
 ]
+# Records on disk hold a phase as its place in this tuple, in four bits (`journal.phase_times`).
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
 _LATE: tuple[State, ...] = ("succeeded", "failed", "canceled", "timed_out")

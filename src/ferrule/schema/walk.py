@@ -128,6 +128,7 @@ def copy_schema(schema: object, change: Callable[[JsonObject, Path], None]) -> A
 
     while waiting:  # no recursion: schemas of strangers may be nested deep
         made, path = waiting.pop()
+        # Only values are replaced, so the walk over the keys stays valid.
         for keyword, operand in made.items():
             if keyword in DESCENT:
                 made[keyword] = map_members(keyword, operand, partial(copy_part, path))

@@ -240,6 +240,7 @@ class WorkspaceChecks:
         """Returns the last outcome without a long wait, and checks again in the background; None when there is none yet."""
         if self._kept is None:
             with suppress(FerruleError, TimeoutError):
+                # The check itself is shielded and goes on.
                 async with asyncio.timeout(patience):
                     return await self.check_now()
         elif self._tick() > self._looked_at + max(self._rest, int(_REST_SECONDS * 1e9)):

@@ -37,6 +37,7 @@ _SECRET = re.compile(
 )
 """Names of options, variables, headers and members that hold a secret."""
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# Possessive quantifiers (`++`): a long word without a value is read once.
 _VALUED = re.compile(
     r"""(?<![\w.-])([\w.-]{1,64}+)["']?+(?=\s*+[=:]\s*+["']?+(?:(?:bearer|basic|token)\s++)?+(?!\$|//)[^\s=&#"'])""",
     re.IGNORECASE,

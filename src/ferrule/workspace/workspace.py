@@ -274,6 +274,7 @@ class Workspace:
                 is_closed = True
                 walk = FolderWalk(absolute, self.settings.check.exclude)
                 for found in walk:
+                    # A file that is also named stays a named one, in whatever order both come.
                     chosen.setdefault(found, False)
                 problems.update(walk.problems)
             elif absolute in policy:  # no definition, and checked beside them
@@ -418,6 +419,7 @@ def _compute_fingerprint(settings: RuleSettings) -> str:
     """Returns a digest that changes with the rules' settings and with the code of Ferrule."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     state = hashlib.sha256(msgspec.msgpack.encode(settings))
+    # With another version of a rule, or one more, old findings prove nothing.
     for folder, _, names in sorted(os.walk(package)):
         for name in sorted(names):
             if name.endswith(".py"):

@@ -55,6 +55,7 @@ def quick_load(text: str) -> JsonObject | None:
         text = text.replace("\r\n", "\n")
     if text.startswith("---\n"):
         text = text[4:]
+    # A block text at the very end would have no line break after it.
     if not text.endswith("\n"):
         return None
     lines = text.split("\n")
@@ -124,11 +125,13 @@ def _build(lines: list[str]) -> JsonObject:
             column, top, in_list = stack.pop()
             if column != indent or in_list:
                 raise _Decline
+        # The composer reports what is written twice.
         if key in top:
             raise _Decline
         if kind == _ENTRY:
             top[key] = value
         elif kind == _OPEN:
+            # Null, unless a later line begins its value.
             top[key] = None
             open_key = key
         elif kind == _FLOW:
@@ -149,6 +152,7 @@ def _skip(numbers: Iterator[int], count: int) -> None:
 def _remember_line(line: str) -> _Line | None:
     """Parses the line and remembers it; None for a blank line or a comment. Raises _Decline."""
     if len(_KNOWN) >= _MOST_KNOWN:
+        # In place: `_build` holds the same table.
         _KNOWN.clear()
     parsed = _KNOWN[line] = _parse_line(line)
     return parsed

@@ -236,6 +236,7 @@ def _may_replace(tool: Tool, field: str, value: Any, was: JsonObject) -> bool:
         return False
     if field in was:
         return bool(_is_same(_fingerprint_field(tool, field), was[field]))
+    # An extension wakes no tool that its document has put to rest.
     if field == "lifecycle":
         return value in LIFECYCLES and (current not in _IDLE or value in _IDLE)
     if field in _DERIVED:

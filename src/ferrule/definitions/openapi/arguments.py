@@ -108,6 +108,7 @@ def plan_request(document: OpenApi, schemas: Schemas, operation: Operation) -> R
         schema["required"] = draft.required
     schema["additionalProperties"] = False
     transport: JsonObject = {}
+    # Written only where it is not what the executor assumes for the method.
     if kind != ("json" if heading.method in _BODY_BY_DEFAULT else "none"):
         transport["x-body"] = kind
     if headers:
@@ -168,6 +169,7 @@ def _add_parameter(
     if name != parameter.name:
         said = {**said, "name": parameter.name}
     place = "query" if parameter.place == "querystring" else parameter.place
+    # Where a request has no body, the executor puts arguments into the query by itself.
     is_usual = place == "path" or (place == "query" and body == "none")
     if said or not is_usual:
         draft.mapping[name] = {"in": place, **said}

@@ -78,6 +78,7 @@ class OpenApi:
                     REFERENCE, (*path, "$ref"), f"the reference leads to {type_name(target.value)}, not to {what}"
                 )
             beside = {key: value[key] for key in ("summary", "description") if isinstance(value.get(key), str)}
+            # A target in another file has no path here, so its findings stay at the reference.
             return ({**target.value, **beside} if beside else target.value), target.path or path
         if not isinstance(value, dict):
             raise make_broken(SYNTAX, path, f"{what} must be an object, not {type_name(value)}")

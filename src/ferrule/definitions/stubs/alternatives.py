@@ -138,6 +138,7 @@ class _Expansion:
         title = title if isinstance(title, str) else ""
         if len(inner) == 1 or all(not each.pointer for each in inner):
             return [each._replace(pointer=branch.pointer, title=title or each.title) for each in inner]
+        # A union that says nothing else is no type of its own: its branches join those around it.
         if is_only and _is_plain_union(self._document.flatten((branch,))):
             return list(inner)
         if any(each.kind == "any" for each in inner):

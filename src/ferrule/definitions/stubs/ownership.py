@@ -79,6 +79,7 @@ def judge_files(files: Sequence[SourceFile], lying: FolderState) -> list[JudgedF
 def _judge_generated(file: SourceFile, lying: FolderState) -> JudgedFile:
     there = lying.content(file.path)
     wanted = file.text.encode()
+    # Asked first: a file that is right already counts as generated, also where an ignore file names it.
     if there is not None and normalize_line_ends(there) == wanted:
         return JudgedFile(file, "unchanged")
     if lying.ignored.covers(file.path):

@@ -212,6 +212,7 @@ def _plan_tool(
     acronyms: frozenset[str],
     taken: set[str],
 ) -> ToolPlan:
+    # A caller never sends the fields that the runtime fills in; the function that runs the tool gets them.
     input_schema = model_schema(tool) if kind == "client" else tool.runtime_input_schema or tool.input_schema
     output_schema = tool.output_schema
     builtin = tool.name if tool.dialect == "adl" and tool.name in BUILTIN_TOOLS else ""

@@ -156,6 +156,7 @@ def _declare(
         if member is not None:
             members.append(member)
     extra = growth.make_type(rest.node, f"{base}Value", 1) if rest.node.places else ANYTHING
+    # Where nothing fits a further member there can be none.
     openness: types.Openness = "closed" if extra is None else rest.openness
     growth.declared[name] = types.RecordType(
         name=name,

@@ -235,6 +235,7 @@ def _make_choices(values: Sequence[str | int], labels: Sequence[str]) -> tuple[t
         word = value if isinstance(value, str) else f"minus {-value}" if value < 0 else str(value)
         if not word:
             word = "empty"
+        # The empty text is called `empty`, unless a value is.
         while word in found or (value == "" and word in values):
             word += "_"
         found[word] = types.EnumerationChoice(value, word)

@@ -36,6 +36,7 @@ def rewrite_schema(schema: object, profile: Profile, draft: int) -> FittedSchema
     unions = state.alternatives(flat.unions, "", words)
     step = KEEP
     if unions or _is_wrapped(flat.keywords, frozenset({"enum", "const"})):
+        # One level deeper than the root, since it becomes a property of it.
         node = state.node(schema, "", 2)
         if node is None:
             raise CannotFit(_NEVER)

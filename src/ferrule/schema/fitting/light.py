@@ -195,6 +195,7 @@ class Light(FittingState):
         home, name, is_new = self.homes.of(ref)
         written = f"#/{home}/{name}"
         if is_new:
+            # Takes its place at once: definitions then stand in the order in which they are referred to.
             self._named_definitions.setdefault(home, {})[name] = {}
             self._ahead.append((home, name, target))
         if written != ref:

@@ -139,6 +139,7 @@ class _Copying:
         target = self._references.target(ref, self._path)
         _, name, is_new = self._homes.of(ref, is_plain_kept=False)
         if is_new:
+            # Takes its place at once; the copy below may refer to more.
             self.definitions[name] = True
             self.definitions[name] = self.copy(target)
         return f"#/$defs/{name}"

@@ -83,6 +83,7 @@ class Rewriting(FittingState):
         most = self.profile.most_enum_values
         if most is not None and self.enum_values + len(values) > most:
             return False
+        # Counted here too, as `rewrite_enum` does: a provider's limits are about all enums together.
         self.enum_values += len(values)
         self.characters += sum(map(len, values))
         return True
@@ -235,4 +236,5 @@ class Rewriting(FittingState):
         return self.definitions
 
 
+# Known by identity: a finished node may look just like it.
 _UNFINISHED: Node = ({}, KEEP)

@@ -42,6 +42,7 @@ def rewrite_union(
         fitted = real[0][0] if len(real) == len(nodes) else nullable(state.profile, real[0][0])
         return _annotate(state, fitted, annotations, path, words), real[0][1]
     step = KEEP
+    # Where no branch is decoded, nobody has to tell them apart.
     if any(node[1] != KEEP for node in real):
         found = _choice(state, real, path)
         if found is None:
@@ -67,6 +68,7 @@ def _annotate(
         keyword: said for keyword, said in fitted.items() if keyword not in annotations or keyword not in ("title",)
     }
     outer = annotations.get("description")
+    # Up to draft 7 nothing counts that stands beside a `$ref`.
     if "$ref" in bare:
         bare = {"anyOf": [bare]}
     if isinstance(outer, str) and isinstance(own, str) and own != outer:

@@ -207,6 +207,7 @@ class _Question:
         if answer is Containment.ACCEPTS_ALL:
             return _YES
         accepted, still = self._validator(old), self._validator(new)
+        # The difference first: its values are the likeliest to be refused.
         for schema in (difference, old, new):
             for value in samples(schema) if schema is not MISSING else ():
                 if not still.is_valid(value) and accepted.is_valid(value):

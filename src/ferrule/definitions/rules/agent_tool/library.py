@@ -71,6 +71,7 @@ class AmbiguousAlias(LibraryRule):
         tools = [tool for tool in library.outlines if isinstance(tool, ToolOutline) and tool.status != "retired"]
         if not any(tool.aliases for tool in tools):
             return
+        # Reversed, so that the first tool of a name stays.
         names = {(tool.namespace, tool.name): tool for tool in reversed(tools)}
         claims: dict[tuple[str, str], ToolOutline] = {}
         for tool in tools:

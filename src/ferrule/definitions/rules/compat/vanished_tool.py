@@ -54,6 +54,7 @@ def is_vanished(change: ToolChange, comparison: Comparison) -> bool:
         change.new is None
         and outline.dialect == "aml"
         and bool(change.agents)
+        # A file that cannot be read may still hold it.
         and ("tool", outline.tool_id) not in comparison.candidate.broken
         and all(part.outline.tool_id != outline.tool_id for part in comparison.candidate.parts)
         and bool(list_agents_naming(outline.tool_id, comparison))

@@ -95,6 +95,7 @@ def _add_member(manuscript: Manuscript, path: Path, key: str, member: object, af
 
 def _offer(path: Path, error: str, edit: Edit | None, change: Any) -> Iterator[Fix]:
     if edit is not None:
+        # In compatibility mode the same defect is reported as OXP-49.
         for rule in (LATER_DRAFT, error):
             yield Fix(rule, (path,), (edit,), change)
 

@@ -185,6 +185,7 @@ class GoTree:
         """Returns the type of a member's field, and what its tag ends with."""
         go = self.write_member_type(member.type)
         if member.is_required:
+            # A struct of Go cannot hold itself; behind a pointer it can.
             is_endless = self._contains(member.type, record.name, set())
             return f"*{go}" if is_endless else go, ""
         if go == RAW:
@@ -192,6 +193,7 @@ class GoTree:
         # encoding/json cannot tell null from a missing member by a pointer.
         if may_be_null(member.type, self.declared):
             return f"Optional[{self.write_type(strip_null(member.type))}]", ",omitzero"
+        # `omitempty` would leave an empty list out too; only nil stands for a missing one.
         return (go, ",omitzero") if go.startswith(("[]", "map[")) else (f"*{go}", ",omitempty")
 
     def _list_items(self, type_: types.TupleOf) -> str:

@@ -72,6 +72,7 @@ def write_call(head: str, arguments: Sequence[str], indent: str = "", end: str =
 
 def write_import(module: str, names: Iterable[str]) -> list[str]:
     """Writes `from module import …`; nothing where there are no names."""
+    # As ruff sorts imports: constants, classes, the rest.
     listed = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name.lower()))
     return write_call(f"from {module} import ", listed, end="", opened="(") if listed else []
 

@@ -95,6 +95,7 @@ class RustTypes:
         made = self.write_type(member.type, home, f"{home}{_capitalize(name)}")
         if not member.is_required:
             made = f"Option<{made}>"
+            # By itself serde reads null as a missing member.
             attributes += (_PRESENT if is_exact or may_be_null(member.type, self.declarations) else "") + _LEFT_OUT
         elif is_exact and isinstance(member.type, types.Nullable):
             # A reader of its own makes serde demand the member; it takes a missing Option for None otherwise.
