@@ -116,6 +116,7 @@ def binding_of(
 
 
 Sealed = TypeVar("Sealed", Answer, ApprovalRequest, Delegation)
+# A prefix for each kind: the seal of one record must not pass for that of another.
 _SEALS: dict[type, bytes] = {Answer: _SEAL, ApprovalRequest: _REQUEST_SEAL, Delegation: _DELEGATION_SEAL}
 
 
@@ -130,6 +131,7 @@ def is_sealed(key: bytes, record: Answer | ApprovalRequest | Delegation) -> bool
 
 
 def _seal(key: bytes, record: Answer | ApprovalRequest | Delegation) -> bytes:
+    # All fields are sealed: a new one has to be unset by default, or the seals on record no longer hold.
     return _keyed_digest(key, _SEALS[type(record)], msgspec.json.encode(msgspec.structs.replace(record, seal=b"")))
 
 

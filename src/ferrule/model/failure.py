@@ -226,6 +226,7 @@ def last_state(stop: Stop, *, now: State, has_run: bool) -> State:
     wanted = stop.state or (meaning.late if has_run else meaning.early)
     legal = TRANSITIONS[now]
     order: tuple[State, ...] = (wanted, "failed", "blocked", "canceled")
+    # Every state that is not final leads to one of the last three.
     return next(state for state in order if state in legal)
 
 

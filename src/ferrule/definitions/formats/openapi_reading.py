@@ -82,6 +82,7 @@ class OperationReader:
         operation = draft.operation
         body = operation.body
         is_all = body is not None and body.is_required and len(body.media) == 1 and not operation.parameters
+        # A place in the path is an argument too, also where no parameter declares it.
         if body is not None and is_all and self._is_verbatim and "{" not in operation.heading.template:
             own = _copy_schema(body.media[0], locate_body(operation.heading.template, operation.heading.method))
             if own is not None:
