@@ -159,6 +159,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the entry a name, alias or tool id leads to; None when there is none or several."""
         ids = self.names.get(name)
         if ids is not None:
+            # A name of several tools leads nowhere, also where it is the id of another.
             return self.entries[ids[0]] if len(ids) == 1 else None
         return self.entries.get(name)
 

@@ -161,6 +161,7 @@ class CheckOutcome:
         begins = [line for line, _ in placed]
         for each in diagnostics:
             at = bisect_right(begins, each.line) - 1
+            # What is found above the first tool is about all of them.
             yield (self.list_tools(file) if at < 0 else (placed[at][1].tool_id,)), each
 
     def _find_lines(self, file: str, outlines: Sequence[ToolOutline]) -> list[int]:

@@ -257,6 +257,7 @@ class _Composer:
             return
         frame = self.stack[-1]
         frame.size += size
+        # `nodes` counts what is written, `size` what its aliases stand for.
         if frame.size > MAX_NODES or self.nodes > MAX_NODES:
             line = node.span.line
             raise Unparsable(

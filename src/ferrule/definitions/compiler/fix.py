@@ -202,6 +202,7 @@ class _FixAttempts:
         wanted = state.counts
         if not any(rule in self.fixers.rules for rule, _ in wanted):
             return
+        # Only now: manuscripts need the file read again, with its places.
         for index, manuscript in _read_manuscripts(state.source, self.dialect):
             paths = {definition.path for definition in manuscript.definitions}
             for fixer in self.fixers.fixers:
@@ -283,6 +284,7 @@ def _read_manuscripts(source: Source, dialect: Dialect) -> Iterator[tuple[int, M
     for document in documents:
         definitions = dialect.definitions(document)[0]
         if definitions:
+            # Places are counted without the mark.
             written = text.removeprefix(_BOM)
             places = find_places(document)
             yield (
@@ -307,6 +309,7 @@ def _apply_offers(source: Source, offers: list[_Offer]) -> Source | None:
     bom = _BOM if text.startswith(_BOM) else ""
     mended = msgspec.structs.replace(source, data=(bom + _apply_edits(text.removeprefix(_BOM), edits)).encode())
     results = _read_clean(mended)
+    # Nothing below the front matter may change.
     if len(results) != len(documents) or [each.body for each in results] != [each.body for each in documents]:
         return None
     # The proof: apply the changes to the old values, and compare with what the new text reads back to.

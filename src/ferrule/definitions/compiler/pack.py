@@ -37,6 +37,7 @@ def pack(
     others = sorted(records, key=lambda record: (record.kind, record.record_id, *_newest_first(record.version)))
     payloads = [canonical(item) for item in (*ordered, *others)]
     keys = _index_tools(ordered) + _index_records(others, first=len(ordered))
+    # Sorted, since a catalog is searched by halving.
     return seal(_pack_region(len(ordered), payloads, sorted(keys)), _encode_documentation(documentation), key)
 
 

@@ -191,6 +191,7 @@ def _collect_injected(manifest: JsonObject, item: JsonObject) -> JsonObject:
         written = dig(manifest, ("spec", block))
         if isinstance(written, dict):
             is_all = block == "config" and ["config"] in names
+            # `config.tools` holds the settings of the built-in tools and is never injected (ADL-31).
             found[block] = {
                 k: _mask_value(v, (k,)) for k, v in written.items() if k != "tools" and (k in wanted or is_all)
             }

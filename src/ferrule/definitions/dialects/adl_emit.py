@@ -117,6 +117,7 @@ def _write_draft(tool: Tool, agent: str, version: str, item_id: str | None, is_f
     base = None if is_fresh else _read_base(find_base(tool, "adl"), agent, version)
     if base is None:
         identifier = item_id or choose_id(tool)
+        # A tool that is written anew is not the built-in one of that name.
         if identifier in BUILTIN_TOOLS:
             identifier = f"{identifier}_"
         value: JsonObject = {"spec": {"tools": [{"id": identifier, "name": identifier}]}}

@@ -83,6 +83,7 @@ def write_tool(
     back = writer.read(draft.value)
     places = find_differences(tool, back)
     is_home = tool.dialect == writer.name and not draft.is_fresh
+    # A draft that began with the tool's own definition still has its native fields.
     own = () if is_home else tuple(f"{tool.dialect}.{name}" for name in native_fields)
     extension = {} if is_plain else _build_extension(tool, back)
     if own and not is_plain:

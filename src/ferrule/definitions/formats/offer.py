@@ -89,6 +89,7 @@ def assign_names(
     return [(tool, names[tool_id]) for tool_id, tool in newest.items()], out
 
 
+# `fit` has a cache of its own, but has to encode the schema to look there; here the bytes are at hand.
 @lru_cache(maxsize=_KEPT)
 def fit_schema(schema: bytes, profile: str) -> FittedSchema | str:
     """Fits a schema to a profile; returns the reason where it is not possible."""

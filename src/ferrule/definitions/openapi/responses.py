@@ -66,6 +66,7 @@ def plan_response(document: OpenApi, schemas: Schemas, operation: Operation) -> 
     good = good or [answer for answer in operation.answers if answer.status.lower() == "default"]
     made = _plan_output(document, schemas, operation, good)
     is_asked_only = operation.heading.method in ("GET", "QUERY", "OPTIONS", "TRACE")
+    # An empty 200 fails a tool that only reads, unless the document says that one may come.
     if is_asked_only and any(not answer.media and answer.status not in _SILENT for answer in good):
         answer = {**made.transport.get("x-response", {}), "empty": True}
         return made._replace(transport={**made.transport, "x-response": answer})

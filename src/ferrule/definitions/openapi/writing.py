@@ -139,6 +139,7 @@ class _ArgumentPlaces:
         self._kind = said_kind if isinstance(said_kind, str) else "multipart" if has_files else usual
         self._content_type = str(read_object(transport, "x-headers").get("Content-Type", ""))
         self.parameters: list[JsonObject] = []
+        # OpenAPI has no words for a header that is made from arguments.
         self.is_unsupported = any("{" in str(value) for value in read_object(transport, "x-headers").values())
         self._members: JsonObject = {}
         self._needed: list[str] = []

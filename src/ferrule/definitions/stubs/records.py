@@ -46,6 +46,7 @@ def make_object(growth: Growth, found: Alternative, name: str, pointer: str, dep
         return _make_map(growth, places, rest, name, pointer, depth)
     key = make_key("object", places, _find_marks(rest))
     if is_root:
+        # `reserve` knows the root by its whole key, and the marks are known only now.
         growth.root_key = key
     if (known := growth.find_known(key)) is not None:
         return known

@@ -244,6 +244,7 @@ def _declare(
 ) -> Type:
     places = tuple(place for place in flat if not place.schema.keys() <= NEUTRAL)
     key = make_key("union", places, node.chosen)
+    # A variant that leads back here has given the union a name by now.
     met = growth.open_name(key)
     named = NamedType(met) if met else growth.reserve(key, name, node.pointer)
     if named is None:

@@ -282,6 +282,7 @@ def _others(keywords: JsonObject) -> _Others:
     patterns: JsonObject = said if isinstance(said, dict) else {}
     value = keywords.get("additionalProperties")
     if patterns:
+        # Names that match a pattern are taken even where all others are refused.
         return _Others(True if value is None or value is False else value, patterns)
     if value is None and keywords.get("unevaluatedProperties", False) is not False:
         return _Others(True, patterns)

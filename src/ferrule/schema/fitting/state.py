@@ -106,6 +106,7 @@ class FittingState(ABC):
         if self.members < 0 or len(open_refs) > DEEPEST:
             raise CannotFit("its allOf and $ref lead to too many schemas; write it more simply", path)
         ref = schema.get("$ref")
+        # Up to draft 7 a `$ref` hides what stands beside it.
         if ref is None or self.draft > 7:
             members.append(self._read(schema))
             for member in said if isinstance(said := schema.get("allOf"), list) else ():

@@ -51,6 +51,7 @@ def _register_tool(tool: ToolPlan, around: RustSurroundings) -> str:
     if not given:
         return f"    let descriptor = {tool.stem}::descriptor();\n    tools.push(Tool::new(descriptor, {tool.stem}::handle));\n"
     kept = dict.fromkeys(each.passed.split(".")[0] for each in given if "." in each.passed)
+    # What the handler is given moves into its closure, and other tools need it too.
     clones = "".join(write_assignment(f"let {name} =", f"{name}.clone()", ";", 8) for name in kept)
     passed = ["input", "context", *(each.passed for each in given)]
     return (
