@@ -44,6 +44,7 @@ def filled_string() -> Expectation:
             return f"must be a string, not {_a(value)}"
         return None if value.strip() else "must not be empty"
 
+    # Without `accepts`: a text may still be blank, so each has to be checked.
     return _make_expectation("a non-empty string", check)
 
 

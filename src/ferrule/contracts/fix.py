@@ -73,6 +73,7 @@ class Manuscript:
         """What the document defines, each with its path."""
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self._places = places
+        # Lines keep their `\r`, so that offsets are those of the text as it is.
         self._lines = text.split("\n")
         self._starts = [0]
         for line in self._lines:

@@ -92,6 +92,7 @@ class Subject:
 
     def is_reported(self, path: Path) -> bool:
         """Returns True when an error was reported at this path or at something that contains it."""
+        # From length 0 on: an error at the root concerns everything below it.
         errors = self._errors
         return bool(errors) and any(path[:length] in errors for length in range(len(path) + 1))
 
