@@ -41,6 +41,7 @@ class ActivePolicy:
 
     def load(self) -> bool:
         """Loads the policy from its source; True when another one is in force now. An unusable policy denies every call."""
+        # Before the first load the engine refuses as well, and that is nothing to tell.
         was_refused = self._state is not None and isinstance(self.engine, RefusingPolicy)
         # Taken before the files are read: a change in between is seen as one more change, and not missed.
         self._state = self._source.state()

@@ -163,6 +163,7 @@ class BatchRun:
             if self._room is None:
                 ended = await self._run_or_stop(number, refused)
             else:
+                # Only now: a call that waits for others must not hold a place that those need.
                 async with self._room:
                     ended = await self._run_or_stop(number, refused)
             outcome = ended if isinstance(ended, Result) else await self._calls.resolve_outcome(ended, wait)
@@ -242,6 +243,7 @@ class BatchRun:
 
     def _cancel_siblings(self, number: int, outcome: Result) -> None:
         """Cancels the calls that a failure ends, by the policy of the batch."""
+        # A call that a sibling has cancelled cancels no others.
         if outcome.error is not None and outcome.error.error_class == "sibling_canceled":
             return
         policy = self.policy.sibling_failure_policy
@@ -326,6 +328,7 @@ class BatchRun:
         """Cancels the calls that have not ended; each still gets its record."""
         for task in self._tasks:
             task.cancel()
+        # Cancelled or not, this waits until every task has ended.
         await finish_uncancelled(asyncio.gather(*self._tasks, return_exceptions=True))
         for call, live in zip(self._planned, self._lives, strict=True):
             if not live.has_ended and live.stage == "planned":  # its task was cancelled before it began

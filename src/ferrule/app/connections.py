@@ -105,6 +105,7 @@ def make_connections(
     around = make_transport_services(client, settings, env, root, learn, tick=tick, now=now, key=key, redactor=redactor)
     authorizations = make_authorizations(settings, around, tick=tick)
     tokens = OAuthUserTokens(authorizations, around.learn_secret)
+    # Authorizations are made with these services, and tools need both.
     around = msgspec.structs.replace(around, users=tokens, bindings=settings.secrets.bindings)
     return Connections(around, authorizations, tokens, settings)
 

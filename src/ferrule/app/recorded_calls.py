@@ -140,6 +140,7 @@ class Calls:
             if not handed.keys() >= set(past.notes.get("handed", ())):
                 return _read_outcome(place)
             call = revive_call(call_id, past, open_call, session, self._services)
+            # Numbers of progress go on behind those on record.
             told = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
         except AccessError as error:  # its key cannot be checked now, so it keeps waiting
             _log.warning("call %s does not go on yet: %s", call_id, error)
@@ -189,6 +190,7 @@ class Calls:
             place = await self._read_call(call_id)
         if place.open is None or _is_doubtful(place):
             return await self._report_too_late(place, call_id)
+        # Other processes look for requests to cancel when the generation has changed.
         self._store.bump()
         return await self._wait_for_other_process(call_id, within)
 

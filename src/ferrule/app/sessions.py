@@ -96,6 +96,7 @@ class Sessions:
         """Returns a session for a request: `before` again if nothing it depends on changed. Raises SurfaceError."""
         generation = self.generation()
         await self._refresh_switches(generation)
+        # The number also changes for what this surface does not depend on.
         if before is not None and not is_forced and before.stamp == (self._epoch, self._off):
             before.generation = generation
             return before

@@ -136,6 +136,7 @@ class SurfaceHandle:
             stop = Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
             call = self._plan_call(session, name, b"null", options)
             return CallUnderWay(call.invocation_id, self._stop_unstarted(call, stop))
+        # Planned before anything can refuse it, so that each refusal has an id and a record.
         call = self._plan_call(session, name, written, options)
         if listener is not None:
             app.services.live.add(call, app.services).listener = listener

@@ -103,6 +103,7 @@ def _find_lost_rows(paths: LedgerPaths, verdict: AuditVerdict) -> LostRows | Non
     """Finds the rows that would be given up; None when the ledger equals the backup."""
     seen = _last_witnessed_row(paths, verdict)
     if not paths.ledger.exists():
+        # Without the ledger, only the witness knows how far it went.
         return LostRows(verdict.last_seq + 1, max(seen, verdict.last_seq))
     try:
         with SqliteSource(paths.ledger) as source:

@@ -109,6 +109,7 @@ def read_last_head(witness: Path) -> WitnessedHead | None:
     try:
         with witness.open("rb") as file:
             size = file.seek(0, 2)
+            # The first of these lines may be cut; it then counts as unreadable.
             file.seek(max(0, size - _TAIL))
             lines = file.read().splitlines()
     except OSError:

@@ -151,6 +151,7 @@ def _read_definitions(workspace: Workspace) -> _CheckedDefinitions:
             errors[diagnostic.file].append(diagnostic)
     sources = (load(task.path, task.name) for task in workspace.select().everything)
     pieces = list(gather(sources, load_parts().dialects, workspace.namespace))
+    # Diagnostics name files as people see them, and pieces do not.
     shown = {piece.file: show_path(os.path.join(workspace.root, piece.file)) for piece in pieces}
     sound = [piece for piece in pieces if piece.compiled is not None and shown[piece.file] not in errors]
     tools = [
@@ -207,6 +208,7 @@ def _drop_broken_functions(
 
     def is_sound(name: str, find: Callable[[], Iterable[object]]) -> bool:
         try:
+            # Each is joined by itself, so that a broken one hides no other.
             join_functions(catalog, find(), workspace.namespace, environment=env)
         except FerruleError as error:
             problems.append(

@@ -43,6 +43,7 @@ class UpstreamChange(NamedTuple):
 
 def list_upstream_changes(before: Mapping[str, str], after: Mapping[str, str], namespace: str) -> list[UpstreamChange]:
     """Returns the tools that differ between two imports, by id."""
+    # Only files that differ are compiled: what they make is all that can have changed.
     differing = {file for file in {*before, *after} if before.get(file) != after.get(file)}
     comparison = compare(*(_take_snapshot(side, differing, namespace) for side in (before, after)))
     return [

@@ -129,6 +129,7 @@ def _preview_program(
     entry: SurfaceEntry, program_of: Callable[[], PolicyProgram]
 ) -> tuple[Preview, PolicyProgram | None]:
     """Returns the preview of every call, and the program that decides single calls where they differ."""
+    # A tool that the policy itself holds back goes on: its answer is the policy's.
     if not entry.is_visible and not entry.is_judged:
         return Preview(verdict="blocked", why=entry.detail or str(entry.reason or "")), None
     try:

@@ -53,6 +53,7 @@ async def _try_call(trial: PolicyTrial, story: Story, listed: CatalogEntry) -> t
         "agent": header.agent,
         "tenant": header.tenant,
         "run_id": header.run_id,
+        # The version that was called may not be the preferred one any more.
         "pins": {header.tool_id: header.tool_version} if header.tool_version else {},
     }
     try:

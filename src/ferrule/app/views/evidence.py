@@ -136,6 +136,7 @@ def make_review(
     """Makes the review of a call. `versions`: those of its tool in the present catalog."""
     fate = fate_of(story, waiting)
     request = waiting.request if waiting is not None else next(iter(reversed(story.requests)), None)
+    # The earliest of the four inputs: the model's own, where that is on record.
     written = next(iter(story.input_values.values()), None)
     parked = story.final_input
     shown = waiting.input if waiting is not None else _find_edited_input(story)
@@ -173,6 +174,7 @@ _NAMING = ("id", "number", "key", "code", "email", "path", "name", "ticket", "ti
 
 def _rank_name(name: str) -> int:
     last = name.lower().replace("-", "_").rpartition("_")[2]
+    # `orderId` ends in the same word as `order_id`.
     camel = next((number for number, word in enumerate(_NAMING) if name.endswith(word.capitalize())), len(_NAMING))
     return _NAMING.index(last) if last in _NAMING else camel
 

@@ -48,9 +48,8 @@ class RecentActivity:
         loop = asyncio.get_running_loop()
         until = loop.time() + within
         if self._reading is not None and not self._reading.done():
-            await asyncio.wait(
-                {self._reading}, timeout=within
-            )  # it began before this request, so newer rows may be missing: read once more
+            # It began before this request, so newer rows may be missing: they are read once more.
+            await asyncio.wait({self._reading}, timeout=within)
             if not self._reading.done():
                 return False
         if self._reading is None or self._reading.done():

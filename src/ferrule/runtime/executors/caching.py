@@ -289,6 +289,7 @@ class CachedRun:
                 lambda over: self._forget_shared_call(key, over),
             )
         given, packed = await flight.join(context)
+        # The leader gets the output itself, which may hold what cannot be packed.
         if flight.leader == context.invocation_id:
             return given
         # An output that cannot be packed belongs to one call alone, so this caller runs the tool for itself.

@@ -138,6 +138,7 @@ def fill_words(line: CommandLine, arguments: JsonObject) -> tuple[str, ...]:
                 f"{names[0]!r} must not begin with '-': the program would take it for an option",
                 code="option_injection",
             )
+        # Behind `--` every word is an operand.
         are_operands = are_operands or word == "--"
         words.append(made)
     return tuple(words)

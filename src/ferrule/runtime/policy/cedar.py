@@ -79,6 +79,7 @@ class CedarTable:
         reasons = sorted(answer.diagnostics.reasons, key=lambda name: (self._rules[name].line, name))
         found = [self._compile(name, view) for name in reasons]
         for error in answer.diagnostics.errors:
+            # Only the text of the error names the policy.
             named = _ID.search(str(error))
             rule = self._rules.get(named[0]) if named is not None else None
             # A permit that fails does not permit. What would have asked or forbidden might have done so.

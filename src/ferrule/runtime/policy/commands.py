@@ -116,6 +116,7 @@ def list_beginnings(value: object, *, is_strict: bool) -> list[list[str]] | None
         [program, *(word.text for word in words[1:])]
         for words in commands
         if words
+        # A pattern may give a program's path, or its name alone.
         for program in (words[0].text.casefold(), _read_program(words[0]))
     ]
 

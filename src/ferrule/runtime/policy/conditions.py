@@ -27,9 +27,8 @@ def compile_regex(pattern: str) -> Callable[[str], bool]:
     if len(pattern) > LONGEST_REGEX:
         raise ValueError(f"it is longer than {LONGEST_REGEX} characters")
     try:
-        Draft202012Validator(
-            {"pattern": pattern}, pattern_options=RegexOptions()
-        )  # so that it cannot close our own brackets
+        # By itself first, so that it cannot close our own brackets.
+        Draft202012Validator({"pattern": pattern}, pattern_options=RegexOptions())
         validator = Draft202012Validator(
             {"type": "string", "pattern": f"^(?s:{pattern})$"}, pattern_options=RegexOptions()
         )

@@ -98,6 +98,7 @@ class RuleEngine:
         view = self._views.get(key)
         if view is None or view.tool != entry.tool:
             view = ToolView(entry.tool)
+            # Without a digest nothing tells one definition from the next.
             if entry.digest and len(self._views) < _KEPT:
                 self._views[key] = view
         return view

@@ -138,7 +138,7 @@ def _read_condition(table: PolicyTable, path: tuple[str, ...], operator: str, op
         table.add_error(f"there is no condition `{operator}`", operator, hint=hint)
     elif defect := _find_operand_defect(operator, operand):
         table.add_error(f"`{operator}` {defect}", operator)
-        # It stands in for the wrong one; with this error no call gets to be tested by it.
+        # A stand-in: with this error the policy is refused, and no call is tested by it.
         return Condition(path, "present", True)
     return Condition(path, operator, operand)
 

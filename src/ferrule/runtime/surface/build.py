@@ -163,6 +163,7 @@ class _SurfaceBuilder:
     def build_entries(self, selection: CandidateSelection, limit: int) -> dict[str, SurfaceEntry]:
         """Builds an entry for every considered tool, by id; adds the search tool when one is deferred."""
         weighed = [self._judge(candidate) for candidate in selection.candidates.values()]
+        # Counted before any is deferred: what would be loaded is what crowds a surface.
         shown = sum(one.hold is None and self._is_offered(one.candidate) for one in weighed)
         entries = {one.candidate.tool.tool_id: self._make_entry(one, shown > limit) for one in weighed}
         if any(entry.standing == "deferred" for entry in entries.values()):

@@ -154,6 +154,7 @@ def _select_agent_tools(view: CatalogView, request: SurfaceRequest, record: Reco
         payload.get("instructions", ""),
         calls if is_integer(calls) else None,
         level if isinstance(level, str) else "",
+        # Only a plain true lets its tools reach hosts that are not listed.
         dig(payload, ("definition", "policies", "allow_external_http")) is not True,
     )
 

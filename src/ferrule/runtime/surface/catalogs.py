@@ -206,5 +206,6 @@ class _NewestFirst:
 def _sort_key(listed: CatalogEntry) -> tuple[bool, _NewestFirst, str, str, str]:
     """Returns the order of a sealed catalog's index: available first, then newest first."""
     tool = listed.tool
+    # Sorting in reverse would turn round the names too.
     newest = _NewestFirst(parse_version(tool.version) or _LOWEST)
     return tool.lifecycle != "available", newest, tool.version or "", tool.namespace, tool.name

@@ -147,7 +147,7 @@ def check_model(subject: FilterSubject) -> Hold | None:
 def _is_met(name: str, wanted: object, able: JsonObject) -> bool:
     if wanted is False or wanted is None:
         return True
-    # A caller hardly ever says what the standard's own four are: unsaid, a model has them.
+    # Hardly any caller names the standard's own four, so unsaid, a model has them.
     if name not in able:
         return name in _KNOWN_CAPABILITIES
     has = able[name]

@@ -39,9 +39,8 @@ def split_words(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=16_384)  # descriptions are made of few different words
 def _split_part(part: str) -> tuple[str, ...]:
-    if not part.isascii() and _unspaced_letters().search(
-        part
-    ):  # writing without spaces: every pair of characters is a word
+    # In writing without spaces, every pair of characters is a word.
+    if not part.isascii() and _unspaced_letters().search(part):
         return tuple(part[at : at + 2] for at in range(max(1, min(len(part), _LONGEST) - 1)))
     humps = _HUMPS.findall(part) if part.isascii() and not part.islower() else (part,)
     lowered = (hump.casefold() for hump in humps)

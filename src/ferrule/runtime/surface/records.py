@@ -91,6 +91,7 @@ def select_recorded_tools(view: CatalogView, request: SurfaceRequest, record: Js
     choice = record.get("default_tool_choice")
     selection.candidates = found
     selection.reason = f"the tools of the surface record {request.surface_id!r}"
+    # An agent that is to use no tool still uses none.
     if isinstance(choice, str) and selection.tool_choice != "none":
         selection.tool_choice = choice
     return selection

@@ -167,6 +167,7 @@ def _search_by_keywords(
         details[exact.tool.tool_id] = _describe_match(surface, exact, 1.0, "its name")
     for tool_id, score, matched in indexes.find_or_build(surface).find(query, limit):
         entry = surface.entries[tool_id]
+        # What is found by its name keeps its place and its score.
         details.setdefault(tool_id, _describe_match(surface, entry, score, f"has {', '.join(matched)}"))
     best = dict(list(details.items())[:limit])
     return SearchResult(

@@ -145,6 +145,7 @@ class BigqueryDatabase:
             "queryParameters": [_parameter(name, query) for name in names],
             "maxResults": BATCH,
             "timeoutMs": 10_000,
+            # The API writes whole numbers of 64 bits as texts.
             "jobTimeoutMs": str(max(1, round(query.seconds * 1000))),
             "formatOptions": {"useInt64Timestamp": True},
             "requestId": uuid4().hex,  # the same request twice is one job

@@ -88,6 +88,7 @@ class DatabaseExecutor:
         """Returns the database for connection members, without connecting. Raises ExecutionFailed."""
         engine = plan.transport.engine
         is_keyless = credentials.scheme == "iam-role"
+        # With `is_confined`: the addresses of the one pool were judged by a looser rule.
         key = sha256(msgspec.json.encode((engine, is_confined, is_keyless, members), order="deterministic")).digest()
         found = self._databases.get(key)
         if found is not None:
@@ -114,6 +115,7 @@ class DatabaseExecutor:
                 f"the credentials {credentials.label!r} cannot be used: {problem}",
                 code="credential_shape",
             ) from None
+        # With `is_confined`, so that the two pools of one secret do not retire each other.
         self._keep(f"{engine} {credentials.label} {is_confined}", key, made)
         return made
 
@@ -193,6 +195,7 @@ class DatabaseRun:
                     values=values,
                     is_read_only=plan.is_read_only,
                     wants=self._shape.wants,
+                    # These are of the definition's members; in SQL of the input, the names are the model's.
                     formats=plan.formats if plan.statement is not None else {},
                     dialect=plan.dialect,
                     seconds=max(0.001, end - loop.time()),
@@ -202,6 +205,7 @@ class DatabaseRun:
         except FAILURES as error:
             raise self._failure(error, context) from None
         finally:
+            # Also for a call that failed: what it sent is part of its record.
             digest = self._digest or (statement.digest if statement is not None else "")
             context.add_native_ref(
                 source="database",
@@ -249,6 +253,7 @@ class DatabaseRun:
         absent = [name for name in statement.names if name not in values]
         if absent:
             raise _bad_statement(f"'sql' names ':{absent[0]}', which 'params' does not have")
+        # No definition can allow verbs about the session: other calls use it too.
         refused = [verb for verb in statement.verbs if verb not in plan.allowed or verb in CONTROLLING]
         if refused:
             raise ExecutionFailed(

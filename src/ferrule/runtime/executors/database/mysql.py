@@ -193,6 +193,7 @@ class MysqlDatabase:
         """Returns the statements that set up a session: strings and names as `statements.py` parses them, times in UTC."""
         seconds = max(1, round(self._seconds))
         version = str(raw.get_server_info() or "")
+        # MariaDB counts in seconds, and MySQL in milliseconds.
         if "mariadb" in version.lower():
             limit = f"max_statement_time = {self._seconds:.3f}"
         else:

@@ -154,7 +154,9 @@ class PostgresDatabase:
             "lock_timeout": milliseconds,
             "idle_in_transaction_session_timeout": str(max(60_000, 2 * int(milliseconds))),
             "default_transaction_read_only": "on" if is_read_only else "off",
+            # `statements.py` reads strings so: otherwise a backslash could escape a quote.
             "standard_conforming_strings": "on",
+            # The texts that `postgresql_values.py` reads, whatever the server's own settings are.
             "datestyle": "ISO",
             "intervalstyle": "iso_8601",
             "timezone": "UTC",

@@ -64,6 +64,7 @@ class ThreadedSession:
         running = self._running
         with suppress(Exception):
             if running is not None and not running.done():
+                # Not by the threads of this database, which may all be busy.
                 await asyncio.to_thread(self._stop, self.raw, self.cursor)
                 await asyncio.wait({running}, timeout=_STOP_SECONDS)
             if running is not None and running.done() and not running.cancelled():
@@ -192,6 +193,7 @@ class ThreadedDatabase(ABC):
         loop = asyncio.get_running_loop()
         connecting = loop.run_in_executor(self._threads, self.connect, password)
         try:
+            # The thread goes on in any case: what it opens has to be closed by whoever waits no more.
             raw = await asyncio.shield(connecting)
         except asyncio.CancelledError:
             connecting.add_done_callback(_close_late)

@@ -83,6 +83,7 @@ def parse_json(text: str | bytes) -> Any:
 
 def _exact_float(text: str) -> float | str:
     found = float(text)
+    # `repr` is the shortest text that reads back as this number, so equality means that no digit was lost.
     return found if math.isfinite(found) and Decimal(repr(found)) == Decimal(text) else text
 
 
@@ -109,6 +110,7 @@ def convert_to(value: object, kind: str) -> Any:
         return str(value)
     if kind == "boolean" and value in (0, 1):
         return bool(value)
+    # `isdecimal` takes the digits of other scripts too.
     if kind == "integer" and isinstance(value, str) and value.removeprefix("-").isdecimal() and value.isascii():
         return int(value)
     if kind in ("number", "integer") and isinstance(value, str):

@@ -197,6 +197,7 @@ async def _unless_fatal(awaitable: Any) -> Any:
     try:
         return await awaitable
     except ExecutionFailed as failed:
+        # A refused credential can be renewed: only this one notice is lost.
         if failed.error_class in _FATAL and failed.code != "credential_refused":
             raise
         raise NotNotified(failed.message) from None

@@ -108,6 +108,7 @@ class LambdaRun:
             return await running
         except asyncio.CancelledError:
             running.cancel()
+            # A cancellation of this task is passed on; only that of the request becomes a result.
             if not context.aborted or _is_task_canceled():
                 raise
             raise ExecutionFailed(

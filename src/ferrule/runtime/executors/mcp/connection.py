@@ -156,6 +156,7 @@ class McpConnection:
         try:
             await self._run_over(transports[0])
         except BaseException as error:
+            # Once it was ready, the server has spoken this transport.
             if self._ready.done() or not self._is_other_transport(error):
                 raise
             # What ended the first transport must not count for the second.
@@ -250,6 +251,7 @@ class McpConnection:
     async def _over_http(self) -> AsyncIterator[Any]:
         async with (
             self._http_client(None) as client,
+            # `GuardedTransport` bounds the length of events itself.
             streamable_http_client(self._url, http_client=client, max_sse_event_size=None) as streams,
         ):
             yield streams

@@ -263,6 +263,7 @@ class McpRun:
         async with connection.looking:
             checked = connection.checked_at
             if checked is None or loop.time() - checked > settings.recheck_seconds:
+                # From before the request, so that a list never counts as newer than it is.
                 started = loop.time()
                 try:
                     await connection.list_tools()

@@ -116,6 +116,7 @@ class ServerProgram(asyncio.SubprocessProtocol):
             self._is_over = True
             self._news.set()
         elif fd == 0:
+            # A writer that waits has to find out that nobody reads any more.
             self._may_write.set()
 
     def process_exited(self) -> None:

@@ -220,6 +220,7 @@ class AcceptedDefinitions:
         except OSError:
             self._stamp, self._lock = None, Lock()
             return self._lock
+        # From before the file is read: a change in between is seen the next time.
         stamp = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
         if stamp != self._stamp:
             self._lock, self._stamp = read_lock(self._root), stamp

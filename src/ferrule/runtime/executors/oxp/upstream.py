@@ -162,6 +162,7 @@ class ToolLists:
         async with self._looking.setdefault(upstream.server_id, asyncio.Lock()):
             known = self._known.get(upstream.server_id)
             if known is None or loop.time() - known[0] > self._settings.recheck_seconds:
+                # From before the request, so that a list never counts as newer than it is.
                 began = loop.time()
                 listed = await self.tools(upstream, context)
                 known = self._known[upstream.server_id] = (began, {str(one.get("id")): one for one in listed})

@@ -203,6 +203,7 @@ def _nullable(inner: Codec) -> Codec:
 
 def _require_type(kind: type | tuple[type, ...], wanted: str) -> Callable[[Any], Any]:
     def check(value: object) -> Any:
+        # In Python true is a whole number.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise BadAvroValue(f"{wanted} is wanted where something else stands")
         return value

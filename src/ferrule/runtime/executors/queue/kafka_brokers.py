@@ -172,6 +172,7 @@ class GuardedDialer:
             raise OSError("a broker has a name that is none") from None
         if self._is_confined:
             self._guard.demand_listed(target)
+        # A literal address needs no look-up, and so no thread.
         if target.is_literal:
             return self._guard.addresses(target)
         return await asyncio.to_thread(self._guard.addresses, target)

@@ -79,6 +79,7 @@ class PubSub:
             parse_url(self._api)
         except BadUrl as error:
             raise ExecutionFailed("setup_required", f"x-endpoint of {tool_id!r} cannot be used: {error}") from None
+        # Only the environment can say that no token is needed, and never a definition.
         self._is_open = bool(emulator) and not endpoint
         """True for an emulator, which needs no token."""
         self._client = services.client
@@ -157,6 +158,7 @@ class PubSub:
         """Counts deliveries: Google does only with a dead-letter topic, elsewhere this process does."""
         if isinstance(attempt, int) and attempt > 0:
             return attempt
+        # Put in again at the end: the first one is then the one that was not seen for longest.
         count = self._counts[message_id] = self._counts.pop(message_id, 0) + 1
         while len(self._counts) > _COUNTED:
             self._counts.popitem(last=False)

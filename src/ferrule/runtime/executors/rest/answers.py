@@ -248,6 +248,7 @@ def decode_text(body: bytes, charset: str) -> str:
         return body.decode(errors="replace")
 
 
+# No None, which is what JSON's null becomes.
 _NO_JSON = object()
 
 

@@ -136,6 +136,7 @@ def plan_of(
     left = [name for name in members if places.get(name, default).kind in ("body", "file")]
     whole = _whole_body_argument(transport, body, left)
     if body in ("text", "binary"):
+        # Beside a body that is one argument, only the query is left for the others.
         places[whole], default = ArgumentPlace("body"), ArgumentPlace("query")
     content_type = next((value for name, value in fixed_headers if name.lower() == "content-type"), "")
     if content_type and body in ("multipart", "form", "none"):

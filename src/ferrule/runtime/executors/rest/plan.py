@@ -198,6 +198,7 @@ class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
             value = arguments.get(name) if place.style == "form-exploded" else None
             if not isinstance(value, dict):
                 continue
+            # Arguments without a place of their own go to the default place under their own names.
             if not taken.isdisjoint(value) or (place.kind == self.default.kind and not value.keys().isdisjoint(others)):
                 raise unsendable(name, "has a member with the name of another parameter")
             taken.update(value)
