@@ -62,6 +62,12 @@ class HttpRequest:
         """What follows from its head alone, by who worked it out; kept for other requests with the very same head. None where
         a head is not remembered."""
 
+    def replace_headers(self, headers: list[Header]) -> None:
+        """Replaces the headers, for example by the credential of a cookie."""
+        self.headers = headers
+        # What was worked out from the head as it came, its credential above all, says nothing about these headers.
+        self.seen = None
+
     def header(self, name: bytes) -> str | None:
         """Returns the first header of a name (lower case), stripped."""
         for found, value in self.headers:

@@ -132,9 +132,9 @@ class ConsoleEndpoint:
         credential = self._cookies.credential(cookie) if cookie else None
         if credential is not None:
             kept = [pair for pair in request.headers if pair[0] != b"authorization"]
-            request.headers = [*kept, (b"authorization", f"Bearer {credential}".encode("latin-1", "replace"))]
+            request.replace_headers([*kept, (b"authorization", f"Bearer {credential}".encode("latin-1", "replace"))])
         else:  # only the cookie counts: a browser may add an Authorization header by itself
-            request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
+            request.replace_headers([pair for pair in request.headers if pair[0] != b"authorization"])
         return await resolve(self._edge.gate.caller(request))
 
     async def _read_form(self, view: ConsoleView, cookie: str) -> None:
@@ -172,8 +172,8 @@ class ConsoleEndpoint:
     async def _is_accepted(self, request: HttpRequest, credential: str) -> bool:
         """Returns True for a credential that the gate accepts. Raises Refused when the gate cannot decide now."""
         try:
-            request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
-            request.headers.append((b"authorization", f"Bearer {credential}".encode("latin-1")))
+            kept = [pair for pair in request.headers if pair[0] != b"authorization"]
+            request.replace_headers([*kept, (b"authorization", f"Bearer {credential}".encode("latin-1"))])
             await resolve(self._edge.gate.caller(request))
         except UnicodeError:
             return False
