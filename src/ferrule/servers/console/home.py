@@ -22,7 +22,6 @@ from ferrule.servers.console.view import ConsolePage, ConsoleView
 _RECENT = 8
 _LOOKED_FOR_NEWER = 60
 _WAITING_SHOWN = 3
-_LONGEST_NUMBER = 15
 _SPARK_WIDTH, _SPARK_HEIGHT, _SPARK_EDGE = 100.0, 30.0, 2.0
 _BEHIND = 60_000_000
 _NONE = "–"
@@ -35,7 +34,7 @@ async def show(view: ConsoleView) -> HttpAnswer:
         _load_waiting(view),
         view.api.get("/workspace"),
         view.api.get("/clients"),
-        _load_recent(view, ""),
+        _load_recent(view, None),
         view.api.get("/upstreams") if _oversees(view) else _nothing(),
         view.api.get("/policy") if _oversees(view) else _nothing(),
     )
@@ -80,7 +79,7 @@ async def show_recent(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/home/recent?top=`: the listed calls in their current state, and how many are newer. `top` is
     the row that the first of them began with; without it, the newest calls.
     """
-    return view.fragment("home_recent.html", recent=await _load_recent(view, view.query.get("top", "")))
+    return view.fragment("home_recent.html", recent=await _load_recent(view, view.number("top")))
 
 
 async def _nothing() -> None:
@@ -398,9 +397,8 @@ async def _load_check(view: ConsoleView) -> JsonObject | None:
     return {"problem": None, "summary": page["summary"]}
 
 
-async def _load_recent(view: ConsoleView, top: str) -> JsonObject:
-    """Returns the newest calls; with `top` those from that row on, and how many are newer."""
-    begin = int(top) if top.isdecimal() and len(top) < _LONGEST_NUMBER else None
+async def _load_recent(view: ConsoleView, begin: int | None) -> JsonObject:
+    """Returns the newest calls; with `begin` those from that row on, and how many are newer."""
     try:
         found = await view.api.get("/invocations", limit=_RECENT, cursor=None if begin is None else begin + 1)
         newest = await view.api.get("/invocations", limit=_LOOKED_FOR_NEWER) if begin is not None else None

@@ -26,6 +26,8 @@ from ferrule.servers.edge import Edge
 HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 NO_STORE: Header = (b"cache-control", b"no-store")
 _MOST_MEMBERS = 5000
+_LONGEST_NUMBER = 15
+"""Digits. No row has a longer number, and `int` refuses texts of thousands of digits."""
 
 
 class ConsoleView:
@@ -64,6 +66,11 @@ class ConsoleView:
     def wants_json(self) -> bool:
         """True for the JSON twin of a page: `?format=json`, or a client that accepts JSON alone."""
         return self.query.get("format") == "json" or self.request.header(b"accept") == "application/json"
+
+    def number(self, name: str) -> int | None:
+        """Returns a whole number of the address; None where it is missing, something else, or longer than any of ours."""
+        text = self.query.get(name, "")
+        return int(text) if text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
 
     def field(self, name: str, default: str = "") -> str:
         """Returns a field of the form, the first of its name."""

@@ -118,6 +118,7 @@ async def test_a_row_can_be_looked_up(tmp_path: Path) -> None:
         assert [link["seq"] for link in found["chain"]["items"]] == [1, 2, 3, 4]
         assert (await owner.value("/audit?row=x"))["chain"] is None
         assert "There is no row 999" in text_of(await owner.see("/audit?row=999"))
+        assert (await owner.value(f"/audit?row={'9' * 5000}"))["chain"] is None
 
 
 def test_words() -> None:

@@ -264,8 +264,7 @@ def _newer_address(filters: CallListFilters, rows: list[JsonObject]) -> str:
 async def show_newer(view: ConsoleView) -> HttpAnswer:
     """`GET /console/invocations/newer?after=`: how many matching calls are newer. They are not put into the list."""
     filters, now = CallListFilters(view.query), now_micros()
-    after = view.query.get("after", "")
-    search = {**filters.listing(now), "after": after if after.isdecimal() and int(after) else None}
+    search = {**filters.listing(now), "after": view.number("after") or None}
     page = await view.api.get("/invocations", limit=_MOST_NEWER, **search)
     count = len(page["items"])
     return view.fragment("invocations_newer.html", count=count, is_more=bool(page["next"]), here=filters.address())

@@ -67,7 +67,7 @@ async def show(view: ConsoleView) -> HttpAnswer:
 async def _list_all(view: ConsoleView) -> JsonObject:
     words = view.query.get("q", "").strip()[:500]
     wanted = {name: view.query[name] for name in _FILTERS if view.query.get(name)}
-    skip = int(text) if (text := view.query.get("after", "")).isdecimal() and len(text) < 9 else 0
+    skip = view.number("after") or 0
     found = await view.api.get("/catalog/search", q=words, cursor=skip or None, limit=PAGE_SIZE, **wanted)
     return {
         "is_whole": True,

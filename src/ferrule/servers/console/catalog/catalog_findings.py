@@ -25,7 +25,7 @@ async def show_diagnostics(view: ConsoleView) -> HttpAnswer:
     severity = view.query.get("severity", "")
     severity = severity if severity in {name for name, _, _ in _SEVERITIES} else ""
     file = view.query.get("file", "")[:500]
-    skip = int(text) if (text := view.query.get("after", "")).isdecimal() and len(text) < 9 else 0
+    skip = view.number("after") or 0
     try:
         found = await view.api.get(
             "/catalog/diagnostics", severity=severity, file=file, cursor=skip or None, limit=_PAGE_SIZE

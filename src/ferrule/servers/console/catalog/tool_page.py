@@ -300,8 +300,7 @@ def _find_confirmation(view: ConsoleView, *, is_on: bool) -> str:
 
 
 def _count_ended(view: ConsoleView) -> int:
-    text = view.query.get("ended", "")
-    return int(text) if text.isdecimal() and len(text) < 9 else 0
+    return view.number("ended") or 0
 
 
 async def _load_changes(view: ConsoleView, tool_id: str) -> JsonObject:

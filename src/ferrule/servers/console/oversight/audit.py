@@ -126,7 +126,7 @@ async def _load_values(view: ConsoleView) -> JsonObject:
 async def _load_links(view: ConsoleView, wrong: list[JsonObject]) -> JsonObject | None:
     """Returns the rows around the requested one, or around the first broken one."""
     given = view.query.get("row", "")
-    rows = [int(given)] if given.isdecimal() and 0 < int(given) < 10**15 else []
+    rows = [row] if (row := view.number("row")) else []
     rows += [one["seq"] for one in wrong if one["seq"] is not None]
     if not rows:
         return None
