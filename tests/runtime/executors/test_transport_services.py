@@ -23,7 +23,7 @@ def around() -> TransportServices:
 
 
 def test_a_traceback_shows_the_folder_and_no_secret() -> None:
-    assert repr(around()) == str(around()) == f"{around()}" == "Surroundings('/shop')"
+    assert repr(around()) == str(around()) == f"{around()}" == "TransportServices('/shop')"
 
 
 def test_without_a_redactor_everything_passes_and_nothing_can_be_answered_from_outside() -> None:

@@ -1,7 +1,7 @@
-"""Merges three versions of a definition file: what was imported last, what its user made of it, what is imported now.
+"""Merges three versions of a definition file: the last import, the user's version, and the new import.
 
-A change of one side counts. Front matter is compared key by key, lists as wholes (unless they are lists of as many
 A change of one side counts. Front matter is compared key by key, lists as a unit (unless they are lists of equally many
+mappings), the Markdown body line by line.
 """
 
 from __future__ import annotations

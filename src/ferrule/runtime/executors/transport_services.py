@@ -52,4 +52,4 @@ class TransportServices(msgspec.Struct, frozen=True, kw_only=True):
     """Issues a token that lets outsiders answer one call until a time (microseconds since 1970); empty when none is issued."""
 
     def __repr__(self) -> str:
-        return f"Surroundings({str(self.root)!r})"  # an environment holds secrets, and tracebacks print it
+        return f"TransportServices({str(self.root)!r})"  # an environment holds secrets, and tracebacks print it

@@ -103,8 +103,10 @@ class Children:
                 return
 
     async def _end(self, child: _Child) -> None:
-        await child.end()
-        self._all.discard(child)
+        try:
+            await child.end()
+        finally:  # also when its waiting is canceled: a dead child must not take a place of the pool
+            self._all.discard(child)
 
     def _select_environment(self, declared: tuple[str, ...]) -> dict[str, str]:
         names = dict.fromkeys((*_USUAL, *declared))

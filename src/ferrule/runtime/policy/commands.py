@@ -141,7 +141,7 @@ def _covers(pattern: Sequence[str], words: Sequence[Word]) -> bool:
 
 
 def _may_begin(pattern: Sequence[str], words: Sequence[Word], start: int) -> bool | None:
-    """Returns the words begin as the pattern says, or may do so once the shell has filled in what it fills in.
+    """Returns True when the words begin as the pattern says, or may do so after the shell expands them.
 
     None when not even a `*` of the pattern led there: then no later start does, for it sees fewer words.
     """

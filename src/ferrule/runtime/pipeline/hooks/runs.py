@@ -34,7 +34,6 @@ from ferrule.runtime.pipeline.results.outcome import attach_context
 from ferrule.runtime.pipeline.services import Services
 
 T = TypeVar("T")
-"""What a hook may raise without ending more than its call. A cancellation of the caller is not raised by the hook."""
 _CANCEL_GRACE_SECONDS = 1.0
 """How long a canceled hook is waited for."""
 _LATE_HOOKS: set[asyncio.Future[object]] = set()

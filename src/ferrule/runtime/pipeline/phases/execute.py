@@ -47,11 +47,12 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         flight.ticket = ticket
     if call.state != "running":
         call.enter("running")
-    # Before the tool is called: whatever happens from here on, it may have acted.
-    call.ending.has_run = True
     run = prepared.run
+    # An approved call resumes here without `validate_values`; its executor may be gone since it was parked.
     if run is None:
         return prepared.unready
+    # Before the tool is called: whatever happens from here on, it may have acted.
+    call.ending.has_run = True
     context = _build_context(call, services) if route.wants_context else NO_CONTEXT
     recorded = call.recorded
     if recorded is not None and recorded.waiting:

@@ -293,8 +293,6 @@ class _Keeper:
         record = self._record("never_persist", reason, size=self.view.size, preview=len(shown.encode()))
         self.records.append(record)
         blocks: Blocks = ({"type": "text", "text": shown + note, "truncated": True}, *self.result.additional_context)
-        if self.view.is_changed:
-            self.ending.result = replace(self.result, model_facing_content=blocks, structured_content=None)
         kept = tuple(drop_block(block, reason) for block in self.view.other_blocks)
         self.ending.result = replace(
             self.result,
