@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ferrule.app.surface import SurfaceHandle
 from ferrule.cli import main
+from ferrule.infra import tasks
 from ferrule.servers.http1.connection import ServerConnection
 from ferrule.servers.http1.request import Http1Request
 from ferrule.servers.mcp.transports.session_store import HttpSession
@@ -36,10 +37,16 @@ def counted() -> dict[str, int]:
     gc.collect()
     objects = gc.get_objects()
     found = {name: sum(1 for one in objects if type(one) is kind) for name, kind in COUNTED.items()}
-    found["tasks"] = sum(1 for one in objects if isinstance(one, asyncio.Task))
+    found["tasks"] = sum(1 for one in objects if isinstance(one, asyncio.Task) and not is_spare(one))
     found["objects"] = len(objects)
     objects.clear()  # it lists the cell that it is in: left to the collector, it would keep alive all that was there
     return found
+
+
+def is_spare(task: asyncio.Task[object]) -> bool:
+    """True for the one task that servers keep ready for the next request: sometimes it is there, sometimes it is in use."""
+    carrier = task.get_coro()
+    return isinstance(carrier, tasks._Carrier) and carrier._running is None
 
 
 def tell(file: Path) -> None:
