@@ -18,6 +18,7 @@ from tests.definitions.openapi.importing import member
             {"type": "string", "enum": ["x"], "nullable": True},
             {"type": ["string", "null"], "description": "A.", "enum": ["x", None]},
         ),
+        ("3.1.0", {"enum": [0, False, 1, True, 0]}, {"description": "A.", "enum": [0, False, 1, True]}),
         (
             "3.0.3",
             {"type": "integer", "minimum": 1, "exclusiveMinimum": True},

@@ -10,7 +10,8 @@ from ferrule.schema.validation.ecma import pattern_defect
 
 
 @pytest.mark.parametrize(
-    "pattern", ["a++", "(?i)a", "(?>a)", "*a", "[z-a]", "a{2,1}", "(", "a)", "\\", "(?<a>x)\\k<b>", "^*", "{1}", "[a"]
+    "pattern",
+    ["a++", "(?i)a", "(?>a)", "*a", "[z-a]", "a{2,1}", "[\\--+]", "(", "a)", "\\", "(?<a>x)\\k<b>", "^*", "{1}", "[a"],
 )
 def test_what_is_no_ecma_pattern(pattern: str) -> None:
     assert pattern_defect(pattern) is not None
@@ -18,7 +19,24 @@ def test_what_is_no_ecma_pattern(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["", "[]", "[^]", "[[]", "a{", "{a}", "a{,3}", "(?=a)*", "[\\w-.]", "]", "}", "[😀-😎]", "(?<!a)b", "\\k"],
+    [
+        "",
+        "[]",
+        "[^]",
+        "[[]",
+        "a{",
+        "{a}",
+        "a{,3}",
+        "(?=a)*",
+        "[\\w-.]",
+        "[b\\-a]",
+        "[b\\-\\-a]",
+        "]",
+        "}",
+        "[😀-😎]",
+        "(?<!a)b",
+        "\\k",
+    ],
 )
 def test_what_is_an_odd_ecma_pattern(pattern: str) -> None:
     assert pattern_defect(pattern) is None

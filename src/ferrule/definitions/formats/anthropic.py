@@ -18,6 +18,7 @@ from ferrule.definitions.formats.openai import NAMES
 from ferrule.model.tool import Tool, raw
 from ferrule.model.value import JsonObject
 from ferrule.schema.internal_fields import find_internal, internal_fields
+from ferrule.schema.merging import is_same
 from ferrule.schema.validation.validators import compile_schema
 
 MOST = 5
@@ -42,7 +43,11 @@ def list_examples(tool: Tool, schema: JsonObject) -> list[JsonObject]:
     fields = internal_fields(tool)
     check = compile_schema(bytes(raw(schema)))
     fitting = [example for example in given if not find_internal(example, fields) and check.is_valid(example)]
-    return [example for number, example in enumerate(fitting) if example not in fitting[:number]][:MOST]
+    distinct: list[JsonObject] = []
+    for example in fitting:
+        if not any(is_same(example, other) for other in distinct):
+            distinct.append(example)
+    return distinct[:MOST]
 
 
 def _list_contract_examples(tool: Tool) -> list[object]:

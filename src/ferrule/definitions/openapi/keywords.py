@@ -7,6 +7,7 @@ from typing import Any
 
 from ferrule.definitions.openapi.wording import append_sentences, end_sentence, format_value, shorten_text
 from ferrule.model.value import JsonObject, is_integer, is_number
+from ferrule.schema.merging import key_of
 from ferrule.schema.validation.ecma import pattern_defect
 from ferrule.schema.validation.soundness import fits
 
@@ -219,12 +220,10 @@ def _convert_values(written: JsonObject, made: _Keywords) -> None:
     if "enum" in written:
         values = written["enum"]
         if isinstance(values, list) and values and is_json(values):
-            kept = (
-                # Comparing all pairs is too slow for long lists.
-                [value for index, value in enumerate(values) if value not in values[:index]]
-                if len(values) < 200
-                else values
-            )
+            unique: dict[object, Any] = {}
+            for value in values:
+                unique.setdefault(key_of(value), value)
+            kept = list(unique.values())
             kind = out.get("type")
             is_nullable = "null" in kind if isinstance(kind, list) else kind is None and written.get("nullable") is True
             if is_nullable and None not in kept:

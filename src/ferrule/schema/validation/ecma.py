@@ -139,9 +139,11 @@ class _Scan:
         low: int | None = None
         """The character a `-` would make a range from; None where none can begin."""
         while self.at < end and text[self.at] != "]":
+            started = self.at
             code = self._class_member()
-            is_range = low is not None and text.startswith("-", self.at - 1) and code == _HYPHEN and self._has_more()
-            if is_range:
+            # An escaped hyphen is two characters long, and never makes a range: `[b\-a]` is three members.
+            is_hyphen = code == _HYPHEN and self.at == started + 1
+            if low is not None and is_hyphen and self._has_more():
                 high = self._class_member()
                 if high is not None and low is not None and low > high:
                     raise _IllegalError("a range in a character class runs backwards")
