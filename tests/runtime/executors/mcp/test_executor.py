@@ -6,11 +6,13 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import ferrule
+from ferrule.runtime.executors.mcp.executor import McpRun
 from tests.cli.run import ferrule as command_line
 
 _PROGRAM = """
@@ -180,3 +182,33 @@ def test_the_doctor_tells_that_a_function_stands_in_for_the_program(workspace: P
     file.write_text(file.read_text() + '\n[functions]\nmodules = ["stand_in.py"]\n')
     ran = command_line("doctor", folder=workspace, environment={"GIVEN_HERE": "x"})
     assert "a function is bound to it, so [mcp.programs.clerk] does not run it" in ran.out
+
+
+class _ListedConnection:
+    """A connection whose server announces another change while its tools are listed for the first time."""
+
+    def __init__(self) -> None:
+        self.looking = asyncio.Lock()
+        self.checked_at: float | None = None
+        self.listed: tuple[object, ...] = ()
+        self.lists = 0
+
+    async def list_tools(self) -> None:
+        self.lists += 1
+        if self.lists == 1:
+            self.checked_at = None
+
+
+def test_a_change_announced_while_tools_are_listed_is_looked_at_again() -> None:
+    executor = SimpleNamespace(
+        pinned=SimpleNamespace(definitions=lambda location: ()), settings=SimpleNamespace(recheck_seconds=60.0)
+    )
+    run: Any = SimpleNamespace(_executor=executor, _location=None)
+    connection: Any = _ListedConnection()
+
+    async def check_thrice() -> None:
+        for _ in range(3):
+            await McpRun._check(run, connection)
+
+    asyncio.run(check_thrice())
+    assert connection.lists == 2

@@ -263,15 +263,14 @@ class McpRun:
         async with connection.looking:
             checked = connection.checked_at
             if checked is None or loop.time() - checked > settings.recheck_seconds:
-                # From before the request, so that a list never counts as newer than it is.
-                started = loop.time()
+                # Set before the request: a change that the server announces meanwhile resets it, and the next call looks again.
+                connection.checked_at = loop.time()
                 try:
                     await connection.list_tools()
-                    connection.checked_at = started
-                except ExecutionFailed:
-                    # Without an accepted definition there is nothing to compare with; the call itself tells what is
-                    # wrong.
-                    if pinned:
+                except BaseException as error:
+                    connection.checked_at = None
+                    # Without an accepted definition there is nothing to compare with; the call itself tells what is wrong.
+                    if pinned or not isinstance(error, ExecutionFailed):
                         raise
         if pinned:
             demand_unchanged(self._location, pinned, connection.listed)
