@@ -18,7 +18,7 @@ from ferrule.runtime.approval.inbox import InboxAnswer
 @click.command()
 @click.argument("call", metavar="ID", shell_complete=waiting_calls_here)
 @click.argument("value", metavar="ANSWER")
-@click.option("--reason", help="A remark; it is kept with the record.")
+@click.option("--reason", help="A remark, kept with the record.")
 @json_option
 @workspace_option
 def command(call: str, value: str, path: str, reason: str | None, as_json: bool) -> None:

@@ -36,13 +36,13 @@ _EDITOR = "\0editor"
     metavar="[FILE|-]",
     is_flag=False,
     flag_value=_EDITOR,
-    help="Change the input first: in your editor, or take it from a file or standard input. Write it after ID.",
+    help="Edit the input first: in your editor, or read it from a file or standard input. Goes after ID.",
 )
 @click.option("--input", "written", metavar="JSON", help="Approve with this input instead.")
-@click.option("--reason", help="Why; it is kept with the record.")
-@click.option("--accept-rule", "rules", type=int, multiple=True, metavar="N", help="Also take suggested rule N.")
+@click.option("--reason", help="The reason, kept with the record.")
+@click.option("--accept-rule", "rules", type=int, multiple=True, metavar="N", help="Also accept suggested rule N.")
 @click.option("--seen", metavar="HEX", help="Approve only what 'ferrule pending --json' showed under `seen`.")
-@click.option("--no-wait", is_flag=True, help="Leave running the call to a process that is waiting for it.")
+@click.option("--no-wait", is_flag=True, help="Let a process that waits for the call run it.")
 @json_option
 @workspace_option
 def command(

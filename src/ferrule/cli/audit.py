@@ -31,7 +31,7 @@ _EXIT = "Exit code: 0 nothing wrong, 1 something was found, 2 could not run."
 
 def _paths_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds `--workspace` and `--ledger` to a command."""
-    workspace = click.option("--workspace", default=".", metavar="DIR", help="The workspace; the one around here.")
+    workspace = click.option("--workspace", default=".", metavar="DIR", help="Use the workspace around this path.")
     ledger = click.option("--ledger", metavar="FILE", help="The ledger's file, instead of the workspace's.")
     return workspace(ledger(command))
 
@@ -45,7 +45,7 @@ def _parse_moment(context: click.Context, parameter: click.Parameter, text: str 
         raise click.UsageError(f"--before takes a date or time such as 2026-01-31, not {text!r}") from None
 
 
-_json_option = click.option("--json", "is_json", is_flag=True, help="Tell it as JSON.")
+_json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON, for programs.")
 
 
 @click.group(epilog="'ferrule audit COMMAND --help' tells more about one of them.")
@@ -56,7 +56,7 @@ def command() -> None:
 @command.command("verify", epilog=_EXIT)
 @_paths_option
 @click.option("--key", metavar="FILE", help="The public key to trust; by default .ferrule/keys/ledger.pub.")
-@click.option("--witness", metavar="FILE", help="The witness's lines; by default the file the settings name.")
+@click.option("--witness", metavar="FILE", help="The witness's file; by default the one in the settings.")
 @click.option("--file", "export", metavar="EXPORT", help="Check an export instead of a ledger.")
 @_json_option
 def verify_command(
@@ -84,9 +84,11 @@ def _verify_export(export: Path, key: str | None, paths: LedgerPaths, progress: 
 @command.command("export")
 @_paths_option
 @click.option("--from", "first", metavar="SEQ", type=click.IntRange(1), default=1, help="The first row.")
-@click.option("--to", "last", metavar="SEQ", type=click.IntRange(1), help="The last row; seals the part with the key.")
+@click.option(
+    "--to", "last", metavar="SEQ", type=click.IntRange(1), help="The last row; the export is then signed with the key."
+)
 @click.option("--calls", "is_calls", is_flag=True, help="Readable tool_invocation records instead of rows.")
-@click.option("--with-payloads", is_flag=True, help="Inputs and results too, as the ledger has them.")
+@click.option("--with-payloads", is_flag=True, help="Include inputs and results, as stored.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The file to write.")
 def export_command(
     workspace: str,
@@ -110,9 +112,9 @@ def export_command(
 @command.command("erase", epilog="Backups and exports made before still hold what was erased. " + _EXIT)
 @_paths_option
 @click.option("--call", "call", metavar="ID", help="One call.")
-@click.option("--principal", metavar="NAME", help="Everything done on behalf of one principal.")
-@click.option("--before", metavar="DATE", callback=_parse_moment, help="With --principal: only what is older.")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; it is recorded.")
+@click.option("--principal", metavar="NAME", help="All calls on behalf of one principal.")
+@click.option("--before", metavar="DATE", callback=_parse_moment, help="With --principal: only older calls.")
+@click.option("--reason", required=True, metavar="TEXT", help="The reason, recorded.")
 def erase_command(
     workspace: str, ledger: str | None, call: str | None, principal: str | None, before: int | None, reason: str
 ) -> int:
@@ -133,9 +135,9 @@ def erase_command(
 
 @command.command("prune", epilog=_EXIT)
 @_paths_option
-@click.option("--before", required=True, metavar="DATE", callback=_parse_moment, help="Rows older than this go.")
-@click.option("--archive", metavar="FILE", help="Keep them in a file that 'audit verify --file' can check.")
-@click.option("--keep-payloads", is_flag=True, help="With --archive: inputs and results go there too.")
+@click.option("--before", required=True, metavar="DATE", callback=_parse_moment, help="Delete rows older than this.")
+@click.option("--archive", metavar="FILE", help="Write them to a file that 'audit verify --file' can check.")
+@click.option("--keep-payloads", is_flag=True, help="With --archive: include inputs and results.")
 def prune_command(workspace: str, ledger: str | None, before: int, archive: str | None, keep_payloads: bool) -> int:
     """Remove the oldest rows. What is left stays verifiable."""
     if keep_payloads and archive is None:
@@ -167,7 +169,7 @@ def backup_command(workspace: str, ledger: str | None, file: str) -> int:
 
 @command.command("restore", epilog=_EXIT)
 @_paths_option
-@click.option("--force-older", is_flag=True, help="Give up rows that the backup lacks; this is recorded.")
+@click.option("--force-older", is_flag=True, help="Drop rows that the backup lacks; this is recorded.")
 @click.argument("file")
 def restore_command(workspace: str, ledger: str | None, force_older: bool, file: str) -> int:
     """Verify the backup FILE and put it in the place of the ledger. No process may have the ledger open."""

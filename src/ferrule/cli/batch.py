@@ -53,12 +53,12 @@ ALL_SUCCEEDED, SOME_DID_NOT = 0, 1
 @click.option(
     "--sibling-policy",
     type=click.Choice(get_args(SiblingPolicy)),
-    help="What a failed call does to the others; `ignore` unless the file or the settings say otherwise.",
+    help="The effect of a failed call on the others; `ignore` unless the file or the settings say otherwise.",
 )
 @click.option(
     "--ordering",
     type=click.Choice(get_args(OrderingPolicy)),
-    help="Keep results in call order, print them (with --json) as they are ready, or run one call after the other.",
+    help="Results in call order, as they are ready (with --json), or one call after the other.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line: a result for each call.")  # fmt: skip
 def command(file: str, path: str, as_json: bool, **options: Any) -> int:

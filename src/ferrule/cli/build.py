@@ -21,8 +21,10 @@ KEY_VARIABLE = "FERRULE_KEY_FILE"
     f"{KEY_VARIABLE} names). Exit code: 0 built, 1 the definitions have errors, 2 could not run."
 )
 @click.argument("path", default=".", type=click.Path())
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The catalog's file; .ferrule/catalog.ferrule.")
-@click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="The catalog's file; by default .ferrule/catalog.ferrule."
+)
+@click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
 @now_option
 def command(path: str, output: str | None, format: str, now: str | None) -> int:
     """Compile the workspace around PATH (by default: here) into one sealed catalog."""

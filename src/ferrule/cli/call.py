@@ -131,7 +131,7 @@ def _list_types(schema: object) -> set[str]:
 @caller_options
 @click.option("--key", help="Idempotency key: the same key and input give the first answer again.")
 @click.option("--timeout", type=float, metavar="SECONDS", callback=parse_seconds, help="Give up after so many seconds.")
-@click.option("--follow", is_flag=True, help="Show how far it is on standard error; Ctrl-C asks the call to stop.")
+@click.option("--follow", is_flag=True, help="Show progress on standard error; Ctrl-C cancels the call.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON, for programs.")
 @click.pass_context
 def command(context: click.Context, /, tool: str, path: str, as_json: bool, **options: Any) -> int:

@@ -124,15 +124,15 @@ def parse_seconds(context: click.Context, parameter: click.Parameter, given: flo
 
 
 _OPTIONS = (
-    click.option("--agent", help="Call as this agent of the catalog; by default every tool can be called."),
+    click.option("--agent", help="Call as this agent of the catalog; by default all tools are available."),
     click.option("--principal", help="On whose behalf; by default the holder of the agents' token."),
-    click.option("--run", "run_id", help="The piece of work this belongs to; limits count per run."),
+    click.option("--run", "run_id", help="The run this call belongs to; limits count per run."),
     click.option("--wait", type=float, metavar="SECONDS", callback=parse_seconds,
-                 help="Stay so long for an approval, a person's answer or the reply of a queue."),
+                 help="Wait so long for an approval, an answer or the reply of a queue."),
     click.option("--non-interactive", is_flag=True,
-                 help="Nobody can be asked: what would wait for a person is refused."),
+                 help="Deny calls that would wait for a person."),
     click.option("--build", "is_built", is_flag=True,
-                 help="Build the catalog first, with the definitions as they are now."),
+                 help="Build the catalog first, from the current definitions."),
     click.option("--workspace", "path", default=".", type=click.Path(), help="Use the workspace around this path."),
 )  # fmt: skip
 

@@ -29,7 +29,7 @@ CANCELED, NOT_CANCELED = 0, 1
     "call had ended already), 2 there is no such call, or it is not yours to cancel."
 )
 @click.argument("call", metavar="ID", shell_complete=calls_here)
-@click.option("--reason", default="", help="Why; it is kept with the record.")
+@click.option("--reason", default="", help="The reason, kept with the record.")
 @click.option("--wait", "within", default=5.0, show_default=True, type=float, metavar="SECONDS", callback=parse_seconds,
               help="How long to wait for an answer from where it runs.")  # fmt: skip
 @json_option

@@ -30,12 +30,12 @@ class CheckOptions(NamedTuple):
 )
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
 @report_options
-@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: AML-9,OXP (codes or prefixes).")
-@click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out.")
-@click.option("--strict", is_flag=True, help="Warnings fail the check too.")
+@click.option("--select", multiple=True, metavar="RULES", help="Check only these rules: AML-9,OXP (codes or prefixes).")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Skip these rules.")
+@click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @now_option
 @click.option("--compat", is_flag=True, help="Accept later OXP drafts, with a warning.")
-@click.option("--fix", is_flag=True, help="Mend what can be mended safely, after showing the changes.")
+@click.option("--fix", is_flag=True, help="Fix what is safe to fix, after showing the changes.")
 @click.option("--diff", "only_diff", is_flag=True, help="With --fix: only show the changes.")
 @click.option("--yes", is_flag=True, help="With --fix: do not ask.")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes.")

@@ -33,9 +33,9 @@ _LOOK_EVERY = 0.1
 
 @click.command()
 @click.argument("provider")
-@click.option("--scope", "scopes", multiple=True, help="Ask for this, too, besides what tools and settings name.")
+@click.option("--scope", "scopes", multiple=True, help="Request this scope, too.")
 @click.option("--browser", is_flag=True, help="Open the address in a browser.")
-@click.option("--again", is_flag=True, help="Authorize anew, even if everything is there.")
+@click.option("--again", is_flag=True, help="Authorize again, even if it is not needed.")
 @click.option("--timeout", type=float, default=300.0, show_default=True, metavar="SECONDS", callback=parse_seconds,
               help="How long to wait for the user.")  # fmt: skip
 @user_options

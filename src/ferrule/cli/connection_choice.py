@@ -23,7 +23,7 @@ from ferrule.model.surface import DEFAULT_TENANT
 
 def user_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds `--principal` and `--tenant`."""
-    principal = click.option("--principal", help="On whose behalf; by default whoever 'ferrule call' calls for.")
+    principal = click.option("--principal", help="On whose behalf; by default as in 'ferrule call'.")
     tenant = click.option("--tenant", default=DEFAULT_TENANT, show_default=True, help="The tenant they belong to.")
     return principal(tenant(command))
 

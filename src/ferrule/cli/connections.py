@@ -16,7 +16,7 @@ from ferrule.infra.credentials.oauth_records import UserConnection
 
 
 @click.command()
-@click.option("--all", "everybody", is_flag=True, help="Everybody's; takes the admin scope.")
+@click.option("--all", "everybody", is_flag=True, help="Show all users; requires the admin scope.")
 @user_options
 @json_option
 @workspace_option

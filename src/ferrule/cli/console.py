@@ -30,7 +30,7 @@ _WITH_A_SCREEN = ("darwin", "win32")
 
 
 @click.command()
-@click.option("--url", help="Where it is served, when that is not found by itself.")
+@click.option("--url", help="The server's address, if it is not found.")
 @click.option("--no-open", is_flag=True, help="Only print the link.")
 @workspace_option
 def command(path: str, url: str | None, no_open: bool) -> None:

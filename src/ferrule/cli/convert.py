@@ -44,7 +44,7 @@ _UNSAID = frozenset({"namespace", "tool_id", "tool_kind"})
 
 @click.command(epilog=_EPILOG)
 @click.argument("files", nargs=-1, type=click.Path(), metavar="FILE...")
-@click.option("--to", "target", type=click.Choice(list(TARGETS), case_sensitive=False), help="What to write.")
+@click.option("--to", "target", type=click.Choice(list(TARGETS), case_sensitive=False), help="The format to write.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
@@ -57,21 +57,21 @@ _UNSAID = frozenset({"namespace", "tool_id", "tool_kind"})
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to tell what the target cannot say.",
+    help="Format of the loss report.",
 )
-@click.option("--fail-on-loss", is_flag=True, help="Exit with 1 when something cannot be read back from the result.")
-@click.option("--strict", is_flag=True, help="For providers that can hold a model to a schema: ask for it.")
-@click.option("--plain", is_flag=True, help="Write no key of Ferrule's own; what it would carry is lost.")
-@click.option("--namespace", default="", metavar="NAME", help="For tools of formats that have none.")
+@click.option("--fail-on-loss", is_flag=True, help="Exit with 1 when the result cannot be read back without loss.")
+@click.option("--strict", is_flag=True, help="Strict schemas, where the provider supports them.")
+@click.option("--plain", is_flag=True, help="Write none of Ferrule's own keys; what they carry is lost.")
+@click.option("--namespace", default="", metavar="NAME", help="The version of tools from formats without one.")
 @click.option(
     "--names",
     "names_file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Where changed names are kept: read for the way back, and written.",
+    help="The file of changed names, read and written, so that a conversion can be reversed.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that were not written by this command.")
-@click.option("--list", "is_list", is_flag=True, help="List what can be written, and do nothing else.")
+@click.option("--list", "is_list", is_flag=True, help="List the formats and exit.")
 def command(
     files: tuple[str, ...],
     target: str | None,

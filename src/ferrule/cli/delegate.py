@@ -16,7 +16,7 @@ from ferrule.model.timestamps import iso
 @click.command()
 @click.argument("call", metavar="ID", shell_complete=waiting_calls_here)
 @click.argument("to", metavar="PERSON")
-@click.option("--reason", help="Why; whoever gets the task sees it.")
+@click.option("--reason", help="The reason, shown to the new assignee.")
 @json_option
 @workspace_option
 def command(call: str, to: str, path: str, reason: str | None, as_json: bool) -> None:

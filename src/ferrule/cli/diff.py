@@ -28,7 +28,7 @@ _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 @click.argument("published", required=False)
 @click.argument("candidate", required=False)
 @report_options
-@click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @now_option
 def command(
     published: str | None, candidate: str | None, format: str, output: str | None, strict: bool, now: str | None

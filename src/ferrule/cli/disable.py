@@ -16,7 +16,7 @@ from ferrule.model.journal import Switch
 
 @click.command()
 @click.argument("tool", required=False, shell_complete=tools_here)
-@click.option("--reason", default="", help="Why; it is kept with the record.")
+@click.option("--reason", default="", help="The reason, kept with the record.")
 @workspace_option
 def command(tool: str | None, path: str, reason: str) -> None:
     """Turn TOOL off: new calls are refused and waiting ones ended, at once and everywhere.

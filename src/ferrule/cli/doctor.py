@@ -28,12 +28,10 @@ _PLAIN = "\x1b[0m"
 
 
 @click.command(epilog="Exit code: 0 when nothing is broken, 1 when something is, 2 when there is nothing to look at.")
-@click.option(
-    "--tool", "names", multiple=True, metavar="NAME", help="Look at this tool only; may be given several times."
-)
+@click.option("--tool", "names", multiple=True, metavar="NAME", help="Check only this tool; may be repeated.")
 @click.option("--timeout", type=float, default=10.0, show_default=True, metavar="SECONDS", callback=parse_seconds,
-              help="How long each tool may take to answer.")  # fmt: skip
-@click.option("--principal", help="For whom the tools should work; by default whoever 'ferrule call' calls for.")
+              help="Timeout for each tool.")  # fmt: skip
+@click.option("--principal", help="On whose behalf; by default as in 'ferrule call'.")
 @json_option
 @workspace_option
 def command(path: str, names: tuple[str, ...], timeout: float, principal: str | None, as_json: bool) -> int:

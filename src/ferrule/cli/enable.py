@@ -13,7 +13,7 @@ from ferrule.definitions.reporters.excerpt import sanitize
 
 @click.command()
 @click.argument("tool", shell_complete=tools_here)
-@click.option("--reason", default="", help="Why; it is kept with the record.")
+@click.option("--reason", default="", help="The reason, kept with the record.")
 @workspace_option
 def command(tool: str, path: str, reason: str) -> None:
     """Turn TOOL on again, at once and in every process that has the workspace open."""

@@ -172,13 +172,13 @@ class _ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
     type=click.Choice([*TABLE, *FRAMEWORKS], case_sensitive=False),
     help="The provider or framework.",
 )
-@click.option("--agent", help="What this agent of the catalog would see; by default what one without a name would.")
-@click.option("--role", help="Held to this role.")
-@click.option("--surface", help="A surface record of the catalog to follow.")
+@click.option("--agent", help="Export what this agent of the catalog sees; by default what an unnamed agent sees.")
+@click.option("--role", help="Restrict to this role.")
+@click.option("--surface", help="The surface record of the catalog to apply.")
 @click.option("--principal", help="On whose behalf; by default the holder of the agents' token.")
-@click.option("--whole", is_flag=True, help="The whole catalog, whoever may see it.")
+@click.option("--whole", is_flag=True, help="The whole catalog, regardless of who may see it.")
 @click.option("--agents", "is_agents", is_flag=True, help="The agents that may be invoked, as tools for others.")
-@click.option("--strict", is_flag=True, help="Hold the model to the schemas, where the provider can.")
+@click.option("--strict", is_flag=True, help="Strict schemas, where the provider supports them.")
 @click.option(
     "--tokens",
     "is_counted",
@@ -191,13 +191,11 @@ class _ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to tell about it, on standard error (with --out on standard output).",
+    help="Format of the report on standard error (with --out on standard output).",
 )
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write to this file.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
-@click.option(
-    "--build", "is_built", is_flag=True, help="Build the catalog first, with the definitions as they are now."
-)
+@click.option("--build", "is_built", is_flag=True, help="Build the catalog first, from the current definitions.")
 @workspace_option
 def command(
     target: str,

@@ -31,9 +31,9 @@ _PEOPLE = ("awaiting_approval", "needs_input")
 
 @click.command()
 @click.argument("call", metavar="ID", shell_complete=calls_here)
-@click.option("--after", default=0, type=click.IntRange(0), metavar="N", help="Begin after record number N.")
+@click.option("--after", default=0, type=click.IntRange(0), metavar="N", help="Start after record number N.")
 @click.option("--wait", type=float, metavar="SECONDS", callback=parse_seconds,
-              help="Stay so long while it waits for a person; else that is said, with exit code 3.")  # fmt: skip
+              help="Keep waiting so long for a person; then exit with code 3.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Progress and result as JSON, for programs.")
 @click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
 def command(call: str, after: int, wait: float | None, as_json: bool, path: str) -> int:

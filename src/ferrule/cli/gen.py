@@ -79,8 +79,10 @@ def _languages(context: click.Context, parameter: click.Parameter, incomplete: s
     type=click.Choice(["implementation", "client"]),
     help="Functions to fill in, or functions that call a running Ferrule.  [default: implementation]",
 )
-@click.option("--project/--no-project", "is_project", default=None, help="Also what makes it build and run by itself.")
-@click.option("--flavour", "--flavor", metavar="NAME", help="What types are made of; --list tells which there are.")
+@click.option(
+    "--project/--no-project", "is_project", default=None, help="Also write the files of a project that builds and runs."
+)
+@click.option("--flavour", "--flavor", metavar="NAME", help="The flavour of types; see --list.")
 @click.option("--agent", default="", metavar="NAME", help="The tools of this agent, its built-in ones included.")
 @click.option(
     "--from",
@@ -90,9 +92,9 @@ def _languages(context: click.Context, parameter: click.Parameter, incomplete: s
     metavar="FILE",
     help="The tools of this definition file; more than one may be named.",
 )
-@click.option("--check", "is_check", is_flag=True, help="Write nothing; tell what is not up to date.")
+@click.option("--check", "is_check", is_flag=True, help="Write nothing; report what is out of date.")
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited. Yours are never overwritten.")
-@click.option("--list", "is_list", is_flag=True, help="List the languages and their flavours, and do nothing else.")
+@click.option("--list", "is_list", is_flag=True, help="List the languages and their flavours, and exit.")
 @click.option("--workspace", "path", type=click.Path(), help="Use the workspace around this path.")
 @json_option
 def command(

@@ -89,17 +89,17 @@ def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _OPTIONS = (
-    click.option("--name", default="", help="What the import is called, to make it again; from the source by default."),
+    click.option("--name", default="", help="The name of this import, to repeat it; derived from the source by default."),
     click.option("--out", metavar="DIR", help="The folder for the definitions, in the workspace.  [default: tools]"),
-    click.option("--dry-run", is_flag=True, help="Write nothing; tell what would be written."),
+    click.option("--dry-run", is_flag=True, help="Write nothing; report what would be written."),
     click.option("--diff", is_flag=True, help="Write nothing; show every line that would change."),
     click.option("--yes", is_flag=True, help="Change files without asking."),
     click.option("--mine", is_flag=True, help="In conflicts, keep what you wrote."),
-    click.option("--theirs", is_flag=True, help="In conflicts, take what the source says now."),
-    click.option("--prune", is_flag=True, help="Take away the files of what the source has no more."),
-    click.option("--again", is_flag=True, help="Bring back files that you deleted."),
+    click.option("--theirs", is_flag=True, help="In conflicts, use the source's version."),
+    click.option("--prune", is_flag=True, help="Delete files of tools that the source no longer has."),
+    click.option("--again", is_flag=True, help="Restore files that you deleted."),
     click.option("--report", "report_as", type=click.Choice(["text", "json"]), default="text", show_default=True,
-                 help="How to tell what came of it."),
+                 help="Output format of the report."),
 )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ Examples:
   ferrule import openapi                # make every earlier import again
 """ + _EPILOG)  # fmt: skip
 @click.argument("source", required=False)
-@click.option("--tag", "tags", multiple=True, help="Only operations with this tag; * stands for anything.")
+@click.option("--tag", "tags", multiple=True, help="Only operations with this tag; * matches anything.")
 @click.option(
     "--path", "paths", multiple=True, help="Only operations of these paths: /pets/* (one part), /pets/** (any)."
 )
@@ -71,14 +71,14 @@ Examples:
 @click.option("--exclude-path", "except_paths", multiple=True)
 @click.option("--exclude-operation", "except_operations", multiple=True)
 @click.option("--exclude-method", "except_methods", multiple=True)
-@click.option("--no-deprecated", is_flag=True, help="Leave out what the document calls deprecated.")
+@click.option("--no-deprecated", is_flag=True, help="Skip deprecated operations.")
 @click.option("--server", help="The address to call, or one of the document's servers: its number, name or address.")
 @click.option(
     "--variable", "variables", multiple=True, metavar="NAME=VALUE", help="A variable of the server's address."
 )
 @click.option("--client-id", help="For OAuth's client credentials.")
-@click.option("--owner", help="Who owns the tools; the document's contact by default.")
-@click.option("--namespace", help="What variables of secrets begin with; the document's title by default.")
+@click.option("--owner", help="The owner of the tools; the document's contact by default.")
+@click.option("--namespace", help="The prefix of secret variables; the document's title by default.")
 @import_options
 def openapi(source: str | None, manner: ImportManner, **asked: Any) -> int:
     """Make a tool of each operation of an OpenAPI document (2.0, 3.0, 3.1, 3.2), ready to be called.
@@ -172,16 +172,21 @@ Options stand before the address or program. Exit code: 0 when its tools are imp
 agreed, 2 when the server could not be looked at.
 """,
 )
-@click.option("--name", default="", help="What the server is called here: its tools are NAME.TOOL.")
+@click.option("--name", default="", help="The server's name: its tools become NAME.TOOL.")
 @click.option("--tool", "tools", multiple=True, metavar="PATTERN", help="Only these tools, with *.")
 @click.option(
-    "--env", multiple=True, metavar="KEY[=VALUE]", help="A variable for a program; values go into the file of secrets."
+    "--env",
+    multiple=True,
+    metavar="KEY[=VALUE]",
+    help="An environment variable of the program; its value is stored with the secrets.",
 )
-@click.option("--bearer", metavar="VARIABLE", help="Show an address the token in this environment variable.")
-@click.option("--header", metavar="HEADER=VARIABLE", help="Show an address the key in this variable, in this header.")
-@click.option("--credentials", metavar="JSON", help="Any other way in, as transport.credentials of a definition.")
-@click.option("--dry-run", is_flag=True, help="Look and tell; write nothing.")
-@click.option("--yes", is_flag=True, help="Import without asking.")
+@click.option("--bearer", metavar="VARIABLE", help="Authenticate with the token in this environment variable.")
+@click.option(
+    "--header", metavar="HEADER=VARIABLE", help="Authenticate with the key in this variable, sent in this header."
+)
+@click.option("--credentials", metavar="JSON", help="Authenticate as transport.credentials of a definition does.")
+@click.option("--dry-run", is_flag=True, help="Report only; write nothing.")
+@click.option("--yes", is_flag=True, help="Import without confirmation.")
 @json_option
 @workspace_option
 @click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED, metavar="URL | COMMAND... | NAME")
@@ -211,11 +216,9 @@ Examples:
 """ + _EPILOG)  # fmt: skip
 @click.argument("module", required=False)
 @click.argument("functions", nargs=-1, metavar="[FUNCTION]...")
-@click.option("--owner", help="Who owns the tools; the workspace's namespace by default.")
-@click.option("--read-only", is_flag=True, help="State that these functions only read: no approval is asked for.")
-@click.option(
-    "--no-run", is_flag=True, help="Run nothing: list the functions by the text of the file, and do nothing else."
-)
+@click.option("--owner", help="The owner of the tools; the workspace's namespace by default.")
+@click.option("--read-only", is_flag=True, help="Declare these functions read-only: they need no approval.")
+@click.option("--no-run", is_flag=True, help="List the functions from the file's text, without running it, and exit.")
 @import_options
 def python(
     module: str | None,
@@ -319,7 +322,7 @@ Examples:
         metavar="MODULE",
         help="A Python file of the workspace: its functions of the same names run them.",
     )
-    @click.option("--owner", help="Who owns the tools; the workspace's namespace by default.")
+    @click.option("--owner", help="The owner of the tools; the workspace's namespace by default.")
     @import_options
     def provider_import(source: str | None, module: str | None, owner: str | None, manner: ImportManner) -> int:
         workspace = Workspace.open(manner.path)

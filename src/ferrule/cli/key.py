@@ -67,13 +67,11 @@ def command() -> None:
     help="What it may do; `call` by default.",
 )
 @click.option("--group", "groups", multiple=True, help="A group its holder belongs to.")
-@click.option("--tenant", help="The tenant its calls belong to; of others it learns nothing.")
-@click.option("--agent", help="The agent of the catalog that calls with it: it sees that agent's tools.")
-@click.option("--role", help="The role its calls are held to.")
-@click.option("--surface", help="The surface record that its calls follow.")
-@click.option(
-    "--expires", callback=_parse_moment, metavar="WHEN", help="When it ends by itself: 90d, 2027-01-31, or a time."
-)
+@click.option("--tenant", help="The tenant of its calls; it sees nothing of other tenants.")
+@click.option("--agent", help="The agent of the catalog that uses this key: it sees that agent's tools.")
+@click.option("--role", help="The role that restricts its calls.")
+@click.option("--surface", help="The surface record for its calls.")
+@click.option("--expires", callback=_parse_moment, metavar="WHEN", help="When it expires: 90d, 2027-01-31, or a time.")
 @json_option
 @workspace_option
 def add(
@@ -125,7 +123,7 @@ def list_tokens(path: str, as_json: bool) -> None:
     default="24h",
     callback=_parse_seconds,
     metavar="TIME",
-    help="How long the old secret still counts; 24h by default, 0 ends it.",
+    help="How long the old secret stays valid; 24h by default, 0 revokes it at once.",
 )
 @json_option
 @workspace_option

@@ -31,11 +31,9 @@ _LONGEST = 2_000
     "2 when a server could not be looked at, or nothing could."
 )
 @click.argument("names", nargs=-1)
-@click.option("--accept", "accepts", is_flag=True, help="Accept what differs: all of it, or of NAMES only.")
+@click.option("--accept", "accepts", is_flag=True, help="Accept the differences: all, or those of NAMES.")
 @click.option("--show", "shows", is_flag=True, help="Write nothing, not even for a server that is new.")
-@click.option(
-    "--check", "checks", is_flag=True, help="For CI: write nothing; a server that is not pinned is a difference."
-)
+@click.option("--check", "checks", is_flag=True, help="For CI: write nothing, and fail on servers that are not pinned.")
 @json_option
 @workspace_option
 def command(names: tuple[str, ...], path: str, accepts: bool, shows: bool, checks: bool, as_json: bool) -> int:

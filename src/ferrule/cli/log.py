@@ -46,7 +46,7 @@ class LogFilter(NamedTuple):
 
 
 @click.command()
-@click.option("-f", "--follow", is_flag=True, help="Go on with what happens from now on, in any process, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Keep showing new calls, of any process, until Ctrl-C.")
 @click.option("-n", "count", default=20, show_default=True, type=click.IntRange(0), help="How many to show.")
 @click.option("--tool", help="Only calls of this tool (id or name).")
 @click.option(

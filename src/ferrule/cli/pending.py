@@ -115,7 +115,7 @@ _LOOK_SECONDS = 1.0
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Stay, and show the list again whenever it changes; Ctrl-C ends it.")
+@click.option("--watch", is_flag=True, help="Keep showing the list as it changes, until Ctrl-C.")
 @json_option
 @workspace_option
 def command(path: str, as_json: bool, watch: bool) -> int:

@@ -74,8 +74,8 @@ def command() -> None:
 @click.option("--input", "given", default="{}", metavar="JSON", help="The call's arguments.")
 @click.option("--principal", default="somebody", help="On whose behalf.")
 @click.option("--agent", help="The agent that calls.")
-@click.option("--channel", default="policy", help="The credential and connection it comes by.")
-@click.option("--unattended", is_flag=True, help="Nobody can be asked.")
+@click.option("--channel", default="policy", help="The channel: credential and connection.")
+@click.option("--unattended", is_flag=True, help="No person can be asked.")
 @json_option
 @workspace_option
 def explain(

@@ -20,10 +20,10 @@ from ferrule.workspace.workspace import Workspace
     "1 the definitions or the change have errors, 2 could not run."
 )
 @click.argument("path", default=".", type=click.Path())
-@click.option("-m", "--message", help="What this release is about.")
+@click.option("-m", "--message", help="A description of the release.")
 @click.option("--approved-by", metavar="NAME", help="Who approved it.")
 @click.option("--by", metavar="NAME", help="Who publishes; you by default.")
-@click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell.")
+@click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
 @now_option
 def command(
     path: str, message: str | None, approved_by: str | None, by: str | None, format: str, now: str | None

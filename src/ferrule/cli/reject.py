@@ -15,7 +15,7 @@ from ferrule.model.result import Result
 
 @click.command()
 @click.argument("call", metavar="ID", shell_complete=waiting_calls_here)
-@click.option("--reason", required=True, help="Why; the caller is told.")
+@click.option("--reason", required=True, help="The reason, told to the caller.")
 @json_option
 @workspace_option
 def command(call: str, path: str, reason: str, as_json: bool) -> None:

@@ -150,8 +150,8 @@ class CallOutputs(NamedTuple):
 @click.option(
     "--save", "target", metavar="PATH", help="Save the whole output to this file, or under its name in this folder."
 )
-@click.option("--force", is_flag=True, help="With --save: replace a file that is there.")
-@click.option("--raw", "is_raw", is_flag=True, help="Print the whole output as it is, and nothing else.")
+@click.option("--force", is_flag=True, help="With --save: overwrite an existing file.")
+@click.option("--raw", "is_raw", is_flag=True, help="Print only the output, unchanged.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result's record as JSON, for programs.")
 @click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
 def command(call: str, target: str | None, force: bool, is_raw: bool, as_json: bool, path: str) -> int:

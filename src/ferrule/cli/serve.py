@@ -58,19 +58,17 @@ _MMAP_THRESHOLD, _LARGE_BYTES = -3, 64 * 1024
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on (8787); 0 takes a free one.")
 @click.option("--public-url", metavar="URL", help="The address clients use, where a proxy has another.")
 @click.option("--processes", type=click.IntRange(1), help="How many server processes share the port (1).")
-@click.option("--log-level", type=click.Choice(["info", "warning", "error"]), help="What the log has (warning).")
+@click.option("--log-level", type=click.Choice(["info", "warning", "error"]), help="The log level (warning).")
 @click.option("--import-config", "imported", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
-              help="Take over the MCP servers in a desktop client's configuration, then serve.")  # fmt: skip
-@click.option("--no-reload", is_flag=True, help="Leave definitions that change while it runs to the next start.")
-@click.option("--no-auth", is_flag=True, help="Let every program on this machine in, without a token.")
-@click.option(
-    "--dangerously-open", is_flag=True, help="With --no-auth: let in whoever reaches the address, from anywhere."
-)
+              help="Import the MCP servers of a desktop client's configuration, then serve.")  # fmt: skip
+@click.option("--no-reload", is_flag=True, help="Do not reload definitions that change while it runs.")
+@click.option("--no-auth", is_flag=True, help="Accept every program on this machine, without a token.")
+@click.option("--dangerously-open", is_flag=True, help="With --no-auth: accept anyone who can reach the address.")
 @click.option(
     "--open", "opens_console", is_flag=True, help="Open the console in the browser, signed in, if there is a screen."
 )
-@click.option("--snippet", type=click.Choice([*CLIENTS]), help="Only print what to give this client, and do not serve.")
-@click.option("--json", "as_json", is_flag=True, help="Say where it serves as one line of JSON, for programs.")
+@click.option("--snippet", type=click.Choice([*CLIENTS]), help="Print the configuration of this client, and exit.")
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON, for programs.")
 @click.option("--fd", type=int, hidden=True)
 def command(path: str, stdio: bool, imported: str | None, snippet: str | None, **options: Any) -> int:
     """Serve the workspace to any agent: over MCP, OXP and HTTP on one port, or over MCP on a pipe with --stdio.

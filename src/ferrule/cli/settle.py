@@ -16,7 +16,7 @@ from ferrule.model.result import Result
 @click.command()
 @click.argument("call", metavar="ID", shell_complete=waiting_calls_here)
 @click.option("--happened/--did-not-happen", "happened", default=None, help="Whether the tool acted.")
-@click.option("--reason", required=True, help="How you know; it is kept with the record.")
+@click.option("--reason", required=True, help="How you know, kept with the record.")
 @json_option
 @workspace_option
 def command(call: str, path: str, happened: bool | None, reason: str, as_json: bool) -> None:
