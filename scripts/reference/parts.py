@@ -1,4 +1,4 @@
-"""The page of contracts: what a part of each shelf must do, from the Protocols in ferrule.contracts and what they speak of."""
+"""The page of contracts: what a part of each kind must do, from the Protocols in ferrule.contracts and what they speak of."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def page() -> str:
     lines = [
         "# Parts",
         "",
-        "What a part of each shelf must do. Together these are the whole extension surface; the sections are the files of",
+        "What a part of each kind must do. Together these are the whole extension surface; the sections are the files of",
         "`src/ferrule/contracts`. `make new KIND=… NAME=…` writes the skeleton of a part.",
         "",
     ]

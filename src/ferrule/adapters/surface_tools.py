@@ -1,6 +1,6 @@
 """The tools of a surface as any framework can call them: a name and a schema that its model takes, a text as the answer.
 
-Calls take the same road as every other: a policy's refusal, or that a person has to approve, is told to the model in words.
+Calls take the same path as every other: a policy's refusal, or that a person has to approve, is told to the model in words.
 A call that is cancelled here is cancelled there. It also names the frameworks that adapters make tools for. None is an
 extra of Ferrule: a user of an adapter has its framework already.
 """

@@ -49,5 +49,5 @@ def _read_answer(value: str) -> Any:
 
 
 async def _answer(path: str, prefix: str, value: object, reason: str | None) -> InboxAnswer:
-    async with open_inbox(path) as desk:
-        return await desk.inbox.answer(await desk.inbox.resolve(prefix), value, reason=reason)
+    async with open_inbox(path) as person:
+        return await person.inbox.answer(await person.inbox.resolve(prefix), value, reason=reason)

@@ -86,10 +86,10 @@ async def _approve(
     resume: bool,
 ) -> tuple[InboxAnswer, str | None]:
     """Approves a call; returns the outcome, and why the call still does not resume, if that is known."""
-    async with open_inbox(path) as desk:
-        call = await desk.inbox.resolve(prefix)
-        waiting = await desk.inbox.get(call)
-        answered = await desk.inbox.approve(
+    async with open_inbox(path) as person:
+        call = await person.inbox.resolve(prefix)
+        waiting = await person.inbox.get(call)
+        answered = await person.inbox.approve(
             call,
             edited_input=written.encode() if written is not None else _read_edited_input(edit, waiting),
             reason=reason,
@@ -97,7 +97,7 @@ async def _approve(
             seen=waiting.binding if seen is None else seen,
             resume=resume,
         )
-        return await _wait_elsewhere(desk.app, answered), waiting.will_not_run
+        return await _wait_elsewhere(person.app, answered), waiting.will_not_run
 
 
 async def _wait_elsewhere(app: App, answered: InboxAnswer) -> InboxAnswer:

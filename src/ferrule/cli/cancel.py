@@ -57,22 +57,22 @@ def command(call: str, path: str, reason: str, within: float, as_json: bool) -> 
 
 
 async def _cancel(path: str, word: str, reason: str, within: float, as_json: bool) -> Cancellation:
-    async with open_inbox(path) as desk:
-        principal = _choose_owner(desk.identity)
-        call_id = (await find_new_call(desk.app.store, word))[0].call
+    async with open_inbox(path) as person:
+        principal = _choose_owner(person.identity)
+        call_id = (await find_new_call(person.app.store, word))[0].call
         with show_waiting(f"waiting for {call_id} to stop", as_json):
-            found = await _request_cancellation(desk, call_id, reason, principal, within)
+            found = await _request_cancellation(person, call_id, reason, principal, within)
     if found is None:
         raise WorkspaceError(f"there is no call {word!r} of {principal} here; 'ferrule log' lists them")
     return found
 
 
 async def _request_cancellation(
-    desk: PersonInbox, call_id: str, reason: str, principal: str | None, within: float
+    person: PersonInbox, call_id: str, reason: str, principal: str | None, within: float
 ) -> Cancellation | None:
-    cancel = Cancel(reason=reason, by=desk.identity.principal)
-    caller = None if principal is None else SurfaceRequest(principal=principal, channel=desk.identity.channel)
-    return await desk.app.calls.cancel(call_id, cancel, caller=caller, within=within)
+    cancel = Cancel(reason=reason, by=person.identity.principal)
+    caller = None if principal is None else SurfaceRequest(principal=principal, channel=person.identity.channel)
+    return await person.app.calls.cancel(call_id, cancel, caller=caller, within=within)
 
 
 def _choose_owner(identity: Identity) -> str | None:

@@ -43,5 +43,5 @@ def command(call: str, to: str, path: str, reason: str | None, as_json: bool) ->
 
 
 async def _delegate(path: str, prefix: str, to: str, reason: str | None) -> Delegation:
-    async with open_inbox(path) as desk:
-        return await desk.inbox.delegate(await desk.inbox.resolve(prefix), to, reason=reason)
+    async with open_inbox(path) as person:
+        return await person.inbox.delegate(await person.inbox.resolve(prefix), to, reason=reason)

@@ -30,10 +30,10 @@ def command(tool: str | None, path: str, reason: str) -> None:
 
 
 async def _disable(path: str, name: str, reason: str) -> None:
-    async with open_inbox(path) as desk:
-        require_admin(desk.identity)
-        tool_id, note = await find_tool(desk.app, name)
-        ended = await desk.app.disable(tool_id, by=desk.identity.principal, reason=reason)
+    async with open_inbox(path) as person:
+        require_admin(person.identity)
+        tool_id, note = await find_tool(person.app, name)
+        ended = await person.app.disable(tool_id, by=person.identity.principal, reason=reason)
     if note:
         click.echo(f"ferrule: {sanitize(note)}", err=True)
     waiting = f"; {ended} waiting call{'s' if ended != 1 else ''} ended" if ended else ""
@@ -41,8 +41,8 @@ async def _disable(path: str, name: str, reason: str) -> None:
 
 
 async def _list(path: str) -> None:
-    async with open_inbox(path) as desk:
-        lines = [await _format_switch(desk.app.store, switch) for switch in await desk.app.store.list_disabled()]
+    async with open_inbox(path) as person:
+        lines = [await _format_switch(person.app.store, switch) for switch in await person.app.store.list_disabled()]
     for line in lines:
         click.echo(sanitize(line))
     if not lines:

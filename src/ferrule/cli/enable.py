@@ -22,10 +22,10 @@ def command(tool: str, path: str, reason: str) -> None:
 
 
 async def _enable(path: str, name: str, reason: str) -> tuple[str, bool]:
-    async with open_inbox(path) as desk:
-        require_admin(desk.identity)
-        tool_id, _ = await find_tool(desk.app, name)
-        was_off = any(switch.tool_id == tool_id for switch in await desk.app.store.list_disabled())
+    async with open_inbox(path) as person:
+        require_admin(person.identity)
+        tool_id, _ = await find_tool(person.app, name)
+        was_off = any(switch.tool_id == tool_id for switch in await person.app.store.list_disabled())
         if was_off:
-            await desk.app.enable(tool_id, by=desk.identity.principal, reason=reason)
+            await person.app.enable(tool_id, by=person.identity.principal, reason=reason)
         return tool_id, was_off

@@ -130,24 +130,24 @@ def command(path: str, as_json: bool, watch: bool) -> int:
 
 
 async def _pending(path: str, as_json: bool, watch: bool) -> None:
-    async with open_inbox(path) as desk:
-        items = await desk.inbox.pending()
+    async with open_inbox(path) as person:
+        items = await person.inbox.pending()
         print_pending(items, as_json)
         while watch:
-            items = await _wait_for_change(desk, items)
+            items = await _wait_for_change(person, items)
             if sys.stdout.isatty() and not as_json:
                 sys.stdout.write("\x1b[2J\x1b[H")
             print_pending(items, as_json)
 
 
-async def _wait_for_change(desk: PersonInbox, before: list[InboxItem]) -> list[InboxItem]:
+async def _wait_for_change(person: PersonInbox, before: list[InboxItem]) -> list[InboxItem]:
     """Waits until the list changes, and returns it."""
     while True:
-        newest = await desk.app.store.rows_before(None, 1)
-        items = await desk.inbox.pending()
+        newest = await person.app.store.rows_before(None, 1)
+        items = await person.inbox.pending()
         if [_state(item) for item in items] != [_state(item) for item in before]:
             return items
-        await desk.app.store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS)
+        await person.app.store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS)
 
 
 def _state(item: InboxItem) -> tuple[object, ...]:

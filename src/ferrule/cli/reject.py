@@ -31,5 +31,5 @@ def command(call: str, path: str, reason: str, as_json: bool) -> None:
 
 
 async def _reject(path: str, prefix: str, reason: str) -> Result:
-    async with open_inbox(path) as desk:
-        return await desk.inbox.reject(await desk.inbox.resolve(prefix), reason=reason)
+    async with open_inbox(path) as person:
+        return await person.inbox.reject(await person.inbox.resolve(prefix), reason=reason)

@@ -34,5 +34,5 @@ def command(call: str, path: str, happened: bool | None, reason: str, as_json: b
 
 
 async def _settle(path: str, prefix: str, happened: bool, reason: str) -> Result:
-    async with open_inbox(path) as desk:
-        return await desk.inbox.settle(await desk.inbox.resolve(prefix), happened=happened, note=reason)
+    async with open_inbox(path) as person:
+        return await person.inbox.settle(await person.inbox.resolve(prefix), happened=happened, note=reason)

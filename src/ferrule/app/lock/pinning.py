@@ -57,10 +57,10 @@ async def review_servers(
         now=lambda: int(time.time() * MICROSECONDS), redactor=redactor,
     )  # fmt: skip
     executor = McpExecutor(around)
-    door = asyncio.Semaphore(_AT_ONCE)
+    limit = asyncio.Semaphore(_AT_ONCE)
 
     async def one(server: ReviewedServer) -> ServerReview:
-        async with door:
+        async with limit:
             return await _review_server(executor, server, lock.servers.get(server.upstream.key), redactor)
 
     try:

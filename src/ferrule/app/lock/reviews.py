@@ -95,10 +95,10 @@ async def review_oxp_servers(
     workspace: Workspace, around: TransportServices, lock: Lock, redactor: Redactor
 ) -> list[ServerReview]:
     """Reviews every server of `[oxp.servers]`, several at once. Raises SettingsError."""
-    listings, door = ToolLists(around), asyncio.Semaphore(_AT_ONCE)
+    listings, limit = ToolLists(around), asyncio.Semaphore(_AT_ONCE)
 
     async def one(server_id: str, server: OxpServer) -> ServerReview:
-        async with door:
+        async with limit:
             return await _review_oxp_server(
                 listings, server_id, server, lock.servers.get(make_lock_key(server_id)), redactor
             )
