@@ -237,7 +237,7 @@ async def test_cancelling_at_the_very_start_leaves_nothing(tmp_path: Path, mode:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert not find_living(sign)
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 @BOTH
@@ -366,7 +366,7 @@ async def test_nothing_stays_open_however_it_ends(tmp_path: Path, mode: str) -> 
         await run_line(line, given)
     with pytest.raises(ExecutionFailed):
         await run_line("no-such-program", given)
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 @run_async
