@@ -15,11 +15,12 @@ from typing import Any
 from ferrule.access.keys import Access
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 
-PRODUCT = str(7191 * 13)
+PRODUCT = str(7191**3)
+"""Twelve digits: shorter ones also occur by chance, in the microseconds of a time."""
 BREAK_OUT = "\"'></script></textarea></title></pre></svg>-->"
 PLANTED = "<img src=x data-planted onerror=alert(1)><script data-planted>alert(2)</script>"
 PAYLOAD = (
-    f"{BREAK_OUT}{PLANTED}<svg data-planted onload=alert(3)>{{{{7191*13}}}}{{% raw %}}${{7191*13}}\u202eevil\u2066"
+    f"{BREAK_OUT}{PLANTED}<svg data-planted onload=alert(3)>{{{{7191**3}}}}{{% raw %}}${{7191**3}}\u202eevil\u2066"
 )
 LINK = "javascript:alert(4)//https://x.example"
 ATTRIBUTE = '" data-planted onmouseover="alert(5)" autofocus onfocus="alert(6)" x="'
